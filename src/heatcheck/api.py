@@ -1,0 +1,166 @@
+"""The main job: run the battery on a model and its data, judge it, write the report.
+
+In Python `heatcheck.audit(...)` and `heatcheck.run(...)` return a `Run`, which reads its tables from disk.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import pandas as pd
+import torch
+
+from heatcheck import report, results, runner
+from heatcheck.data.sources import DEFAULT, Columns
+from heatcheck.engine.store import Store
+from heatcheck.errors import InputError
+from heatcheck.models import checkpoint
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject
+from heatcheck.progress import Progress, Silent
+from heatcheck.runner import Request
+from heatcheck.verdict import verdict
+
+
+class Run:
+    """A finished run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.description = results.read_run(folder)
+
+    @property
+    def verdict(self) -> dict[str, Any] | None:
+        """Headline and findings; None if no test was run."""
+        return self.description.get("verdict")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        return self._frame("scores")
+
+    @property
+    def tokens(self) -> pd.DataFrame:
+        return self._frame("tokens")
+
+    @property
+    def examples(self) -> pd.DataFrame:
+        return self._frame("examples")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = results.read_table(self.folder, name).to_pandas()
+        return frame
+
+    def to_html(self, path: Path | str) -> Path:
+        return report.write(self.folder, Path(path))
+
+    def _repr_html_(self) -> str:
+        page = html.escape(report.render(self.folder))
+        return f'<iframe srcdoc="{page}" width="100%" height="700" sandbox="allow-scripts"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}: {(self.verdict or {}).get('headline', 'no verdict')})"
+
+
+def run_request(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Run:
+    """Execute, judge, write report.html."""
+    folder = runner.execute(request, out, command=command, progress=progress)
+    description = results.read_run(folder)
+    found = verdict(results.read_table(folder, "scores").to_pandas())
+    results.write_json(folder / "run.json", {**description, "verdict": found})
+    report.write(folder)
+    return Run(folder)
+
+
+class Options(TypedDict, total=False):
+    """What `audit` and `run` take by name beside the obvious; see `Request`."""
+
+    columns: Columns
+    data_dir: Path
+    skip_bad_rows: bool
+    split: str
+    spec: ModelSpec
+    recipe: Recipe
+    experiments: tuple[str, ...]
+    configs: Mapping[str, Any]
+    device: str
+    threads: int
+
+
+def audit(
+    model: str | Path | None = None,
+    data: str | Path = DEFAULT,
+    *,
+    out: str | Path | None = None,
+    limit: int | None = 1000,
+    seed: int = 0,
+    **options: Unpack[Options],
+) -> Run:
+    """Run the battery on `limit` held-out texts, and judge. Without a model, train ours first."""
+    request = make_request(model, data, limit, seed, options)
+    return run_request(request, Path(out) if out is not None else default_folder("audit", request))
+
+
+def run(
+    experiment: str,
+    model: str | Path | None = None,
+    data: str | Path = DEFAULT,
+    *,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    **options: Unpack[Options],
+) -> Run:
+    """Run one experiment; `configs={experiment: Config(...)}` changes its settings."""
+    request = make_request(model, data, limit, seed, {**options, "experiments": (experiment,)})
+    return run_request(request, Path(out) if out is not None else default_folder(experiment, request))
+
+
+def train_model(request: Request, out: Path, *, progress: Progress | None = None) -> Subject:
+    """Train a model into the folder `out`; a killed training goes on from its last epoch."""
+    progress = progress or Silent()
+    if (out / checkpoint.DESCRIPTION).exists():
+        raise InputError(f"{out}: holds a trained model already. Give another --out, or delete that folder.")
+    torch.set_num_threads(request.threads)
+    data = runner.load_data(request)
+    folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
+    if out.exists():
+        out.rmdir()
+    os.replace(folder, out)
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    return checkpoint.load(out)
+
+
+def make_request(model: str | Path | None, data: str | Path, limit: int | None, seed: int, options: Options) -> Request:
+    """A request with this machine's cores and device filled in."""
+    device = choose_device(options.get("device", "auto"))
+    threads = options.get("threads", available_cores())
+    path = None if model is None else Path(model)
+    given: Options = {**options, "device": device, "threads": threads}
+    return Request(model=path, data=str(data), limit=limit, seed=seed, **given)
+
+
+def default_folder(what: str, request: Request) -> Path:
+    model = request.model.name if request.model else request.spec.encoder
+    return Path("runs") / f"{what}-{Path(request.data).stem.replace(':', '-')}-{model}"
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def choose_device(name: str) -> str:
+    """`auto` takes a GPU if there is one; a device that is not there is an error, not a fallback."""
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return next(device for device in ("cuda", "mps", "cpu") if there[device])
+    if name not in there:
+        raise InputError(f"device {name!r} is not one of auto, {', '.join(there)}.")
+    if not there[name]:
+        raise InputError(f"This machine has no {name} device. Use --device auto or cpu.")
+    return name

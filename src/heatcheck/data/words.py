@@ -1,0 +1,87 @@
+"""Texts to words with their place in the original text.
+
+The papers tokenise with spaCy's English rules; our own splitter needs no extra package and is the
+default for users' data.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from heatcheck.errors import InputError
+
+LONGEST_WORD = 1000  # characters; what is longer is noise (a base64 blob, a row of dashes) and is cut
+
+
+class Word(NamedTuple):
+    form: str  # as the vocabulary knows it
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class WordRules:
+    """How a text becomes words: `tokenizer` is "unicode" (ours), "spacy" or "whitespace"."""
+
+    tokenizer: str = "unicode"
+    lowercase: bool = True
+    digits_as: str | None = None  # every word with a digit becomes this, as paper 1 does with "qqq"
+
+    def split(self, text: str) -> list[Word]:
+        """
+        >>> WordRules(digits_as="qqq").split("It's a 10/10")
+        [Word(form="it's", start=0, end=4), Word(form='a', start=5, end=6), Word(form='qqq', start=7, end=12)]
+        """
+        spans = TOKENIZERS[self.tokenizer]()(text)
+        return [Word(self._form(text[s:e]), s, e) for s, e in spans]
+
+    def _form(self, word: str) -> str:
+        word = word[:LONGEST_WORD]
+        if self.digits_as and any(c.isdigit() for c in word):
+            return self.digits_as
+        return word.lower() if self.lowercase else word
+
+
+Spans = list[tuple[int, int]]
+
+# Scripts written without spaces: each letter is a word of its own, or a text would be one token.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(
+    rf"[{_UNSPACED}]"  # one unspaced letter
+    rf"|[^\W{_UNSPACED}]+(?:['’./,:-][^\W{_UNSPACED}]+)*"  # it's, 10/10, e.g, well-made
+    r"|[^\w\s]+",  # a run of punctuation or emoji
+    re.UNICODE,
+)
+
+
+def _unicode() -> Callable[[str], Spans]:
+    return lambda text: [m.span() for m in _WORD.finditer(text)]
+
+
+def _whitespace() -> Callable[[str], Spans]:
+    return lambda text: [m.span() for m in re.finditer(r"\S+", text)]
+
+
+@functools.cache
+def _spacy() -> Callable[[str], Spans]:
+    try:
+        import spacy
+    except ModuleNotFoundError as error:
+        if error.name != "spacy":
+            raise
+        raise InputError(
+            "This data set is split into words by spaCy, which is not installed. Run: pip install 'heatcheck[spacy]'"
+        ) from error
+    tokenizer = spacy.blank("en").tokenizer
+    return lambda text: [(t.idx, t.idx + len(t)) for t in tokenizer(text) if not t.is_space]
+
+
+TOKENIZERS: dict[str, Callable[[], Callable[[str], Spans]]] = {
+    "unicode": _unicode,
+    "spacy": _spacy,
+    "whitespace": _whitespace,
+}

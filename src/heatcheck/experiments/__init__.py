@@ -1,0 +1,53 @@
+"""The experiments, one file each. EXPERIMENTS is the list of all there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention
+from heatcheck.experiments.correlation import CorrelationConfig, correlation
+from heatcheck.experiments.performance import PerformanceConfig, performance
+from heatcheck.experiments.permutation import PermutationConfig, permutation
+from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.results import Row
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """`measure(subject, examples, config, *, generator)` yields rows; `needs` is what the model must offer."""
+
+    measure: Callable[..., Iterator[Row]]
+    config: type[Any]
+    needs: type[Any]
+    question: str
+    source: str
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "performance": Experiment(
+        performance, PerformanceConfig, AttentiveClassifier, "How well does the model do?", "paper 1, table 1"
+    ),
+    "correlation": Experiment(
+        correlation,
+        CorrelationConfig,
+        AttentiveClassifier,
+        "Do attention, gradients and leave-one-out rank the words alike?",
+        "Jain & Wallace 2019, section 4.1",
+    ),
+    "permutation": Experiment(
+        permutation,
+        PermutationConfig,
+        AttentiveClassifier,
+        "Does shuffling attention change the output?",
+        "Jain & Wallace 2019, section 4.2.1",
+    ),
+    "adversarial_attention": Experiment(
+        adversarial_attention,
+        AdversarialConfig,
+        AttentiveClassifier,
+        "How different can attention be for the same output?",
+        "Jain & Wallace 2019, section 4.2.2",
+    ),
+}

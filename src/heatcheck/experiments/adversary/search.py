@@ -1,0 +1,140 @@
+"""A lower bound where no exact answer is known: several classes, tanh decoders.
+
+Climbs by successive linear programmes. At the current attention, JSD is replaced by its tangent (it is convex, so the
+tangent never promises too much) and the class probabilities by theirs; the linear programme then goes as far as ε lets
+it within the simplex. Since the true output bends away from its tangent, the step is shortened until the true TVD is
+within ε: every attention on the way is feasible. Started from several places; what comes out is a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from scipy.optimize import linprog
+from torch import Tensor
+
+from heatcheck.batch import Batch
+from heatcheck.experiments.adversary.types import Adversary
+from heatcheck.experiments.alternatives import classify_alternatives
+from heatcheck.measure.distributions import jsd, tvd
+from heatcheck.models.protocols import AttentiveClassifier
+
+FLOOR = 1e-9  # the tangent of JSD is vertical at a weight of 0
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    starts: int = 3
+    steps: int = 8
+    halvings: int = 12
+
+
+def searched_adversary(
+    model: AttentiveClassifier,
+    encoded: Float[Tensor, "B T H"],
+    attention: Float[Tensor, "B T"],
+    batch: Batch,
+    epsilon: float,
+    settings: SearchSettings,
+    generator: torch.Generator,
+) -> Adversary:
+    """The farthest attention that was found within ε; never worse than the model's own."""
+    problem = _Problem(model, encoded.detach(), attention, batch, epsilon, settings)
+    best = Adversary(attention, torch.zeros_like(attention[:, 0]), torch.zeros_like(attention[:, 0]))
+    for start in range(settings.starts):
+        noise = torch.rand(attention.shape, generator=generator).to(attention)
+        # First away from the words the model attends to, then in random directions.
+        goal = -attention if start == 0 else noise - attention / attention.amax(1, keepdim=True).clamp(min=FLOOR)
+        found = problem.climb(goal)
+        better = found.jsd > best.jsd
+        best = Adversary(
+            torch.where(better[:, None], found.attention, best.attention),
+            torch.where(better, found.jsd, best.jsd),
+            torch.where(better, found.tvd, best.tvd),
+        )
+    return best
+
+
+@dataclass(frozen=True)
+class _Problem:
+    model: AttentiveClassifier
+    encoded: Float[Tensor, "B T H"]
+    attention: Float[Tensor, "B T"]
+    batch: Batch
+    epsilon: float
+    settings: SearchSettings
+
+    def climb(self, goal: Float[Tensor, "B T"]) -> Adversary:
+        """From the model's own attention towards `goal` first, uphill in JSD after."""
+        current = self.attention
+        for _ in range(self.settings.steps):
+            change, slopes = self._tangent(current)
+            target = self._programmes(current, goal, change, slopes)
+            moved_to = self._within(current, target)
+            if torch.allclose(moved_to, current, atol=1e-6):
+                break
+            current = moved_to
+            goal = (2 * current / (current + self.attention).clamp(min=FLOOR)).clamp(min=FLOOR).log() / 2
+        change = self._probs(current) - self._probs(self.attention)
+        return Adversary(current, jsd(current, self.attention), change.abs().sum(-1) / 2)
+
+    def _probs(self, attention: Float[Tensor, "B T"]) -> Float[Tensor, "B L"]:
+        with torch.no_grad():
+            return self.model.probs(classify_alternatives(self.model, self.encoded, attention[None], self.batch))[0]
+
+    def _tangent(self, attention: Float[Tensor, "B T"]) -> tuple[Tensor, Float[Tensor, "L B T"]]:
+        """Change of the class probabilities at `attention`, and their slopes there."""
+        at = attention.detach().requires_grad_()
+        with torch.enable_grad():
+            probs = self.model.probs(classify_alternatives(self.model, self.encoded, at[None], self.batch))[0]
+            slopes = [torch.autograd.grad(p.sum(), at, retain_graph=True)[0] for p in probs.unbind(-1)]
+        return probs.detach() - self._probs(self.attention), torch.stack(slopes)
+
+    def _programmes(self, current: Tensor, goal: Tensor, change: Tensor, slopes: Tensor) -> Float[Tensor, "B T"]:
+        target = current.double().cpu().numpy().copy()
+        here, wish = target.copy(), goal.double().cpu().numpy()
+        offset, rows = change.double().cpu().numpy(), slopes.double().cpu().numpy()
+        words = self.batch.attended.cpu().numpy()
+        for b in range(len(target)):
+            open_classes = np.abs(rows[:, b]).max(1) > 0  # ruled-out candidates never move
+            slope = rows[open_classes, b][:, words[b]]
+            if words[b].sum() > 1 and len(slope):
+                fixed = offset[b, open_classes] - slope @ here[b, words[b]]
+                target[b, words[b]] = _programme(wish[b, words[b]], slope, fixed, self.epsilon)
+        return torch.from_numpy(target).to(current)
+
+    def _within(self, current: Tensor, target: Tensor) -> Tensor:
+        """As far towards the target as the true output allows."""
+        base = self._probs(self.attention)
+        share = torch.ones_like(current[:, :1])
+        for _ in range(self.settings.halvings):
+            outside = tvd(self._probs(current + share * (target - current)), base) > self.epsilon
+            share = torch.where(outside[:, None], share / 2, share)
+            if not bool(outside.any()):
+                return current + share * (target - current)
+        outside = tvd(self._probs(current + share * (target - current)), base) > self.epsilon
+        return torch.where(outside[:, None], current, current + share * (target - current))
+
+
+def _programme(
+    goal: Float[ndarray, "T"], slope: Float[ndarray, "C T"], fixed: Float[ndarray, "C"], epsilon: float
+) -> Float[ndarray, "T"]:
+    """max goal·x over the simplex with ½ Σ_c |fixed_c + slope_c·x| ≤ ε; |·| through one more variable per class."""
+    classes, tokens = slope.shape
+    bound = np.eye(classes)
+    result = linprog(
+        np.concatenate([-goal, np.zeros(classes)]),
+        A_ub=np.block([[slope, -bound], [-slope, -bound], [np.zeros((1, tokens)), np.ones((1, classes))]]),
+        b_ub=np.concatenate([-fixed, fixed, [2 * epsilon]]),
+        A_eq=np.concatenate([np.ones(tokens), np.zeros(classes)])[None],
+        b_eq=[1.0],
+        method="highs",
+    )
+    if result.x is None:  # the tangent leaves no feasible point: stay
+        return np.full(tokens, 1 / tokens)
+    x = np.clip(result.x[:tokens], 0, None)
+    return np.asarray(x / x.sum())

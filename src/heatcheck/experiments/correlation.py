@@ -1,0 +1,73 @@
+"""Do attention, gradients and leave-one-out rank the words alike? (Jain & Wallace 2019, section 4.1)
+
+1. For each text: attention weights, gradients with attention held fixed, and the change in output when each word is
+   deleted.  2. Kendall τ-b between each two of them over the words of the text, with its p-value.  3. The same for the
+   top of the lists alone, as a distance, since many irrelevant words may drown τ in noise (appendix C).
+Deviations: start and end marks take no part. The size of the top is a tenth of the text's own length and at least 10;
+the authors' code takes a tenth of the data set's mean length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import torch
+
+from heatcheck.batch import Batch, Example
+from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason
+from heatcheck.explain import EXPLAINERS
+from heatcheck.explain.types import predicted_probability
+from heatcheck.measure.ranks import kendall, top_k_distance
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score
+
+METHODS = ("attention", "gradient", "leave_one_out")
+MEASURES = {
+    ("attention", "gradient"): "tau_gradient",
+    ("attention", "leave_one_out"): "tau_loo",
+    ("gradient", "leave_one_out"): "tau_gradient_loo",
+}
+CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
+
+
+@dataclass(frozen=True)
+class CorrelationConfig:
+    top_share: float = 0.1
+    top_least: int = 10
+    batch_size: int = 64
+
+
+def correlation(
+    subject: Subject, examples: Sequence[Example], config: CorrelationConfig, *, generator: torch.Generator
+) -> Iterator[Row]:
+    lookup = by_id(examples)
+    for batch in subject.batches(examples, config.batch_size):
+        scores = {
+            name: EXPLAINERS[name](subject.model, batch, predicted_probability, generator=generator).scores
+            for name in METHODS
+        }
+        with torch.no_grad():
+            groups = predicted_names(subject, subject.model.probs(subject.model(batch)))
+        yield from _agreement(batch, {name: to_numpy(s) for name, s in scores.items()}, groups, config)
+        for name in METHODS:
+            yield from token_scores(batch, scores[name], batch.attended, lookup, method=name, targets=groups)
+
+
+def _agreement(
+    batch: Batch, scores: dict[str, np.ndarray], groups: Sequence[str], config: CorrelationConfig
+) -> Iterator[Score]:
+    words = batch.attended.cpu().numpy()
+    top = np.maximum(config.top_least, (config.top_share * words.sum(1)).astype(int))
+    for first, second in combinations(METHODS, 2):
+        tau, p_value = kendall(scores[first], scores[second], words)
+        distance = top_k_distance(scores[first], scores[second], words, top)
+        columns = (("kendall", "value", tau), ("kendall", "p_value", p_value), ("top_k", "value", distance))
+        for setting, statistic, values in columns:
+            for name, group, number in zip(batch.example_ids, groups, values, strict=True):
+                value, reason = value_or_reason(number, CONSTANT)
+                yield Score(
+                    MEASURES[first, second], value, first, second, name, group, statistic, setting, reason=reason
+                )

@@ -1,0 +1,46 @@
+"""How well the model does on the texts under test: an explanation of a poor model explains little.
+
+1. Predict every text.  2. F1, accuracy and ROC-AUC over all of them, with intervals (paper 1, table 1: F1 of the
+   positive class for two classes, micro-F1, which is accuracy, for more).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from heatcheck.batch import Example
+from heatcheck.experiments.rows import by_id, predicted_names
+from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.subject import Subject
+from heatcheck.results import ExampleRow, Row
+
+
+@dataclass(frozen=True)
+class PerformanceConfig:
+    batch_size: int = 128
+
+
+def performance(
+    subject: Subject, examples: Sequence[Example], config: PerformanceConfig, *, generator: torch.Generator
+) -> Iterator[Row]:
+    lookup = by_id(examples)
+    model: AttentiveClassifier = subject.model
+    for batch in subject.batches(examples, config.batch_size):
+        with torch.no_grad():
+            encoded = model.encode(model.embed(batch), batch)
+            attention = model.attend(encoded, batch)
+            probs = model.probs(model.classify(encoded, attention, batch))
+        columns = (
+            batch.example_ids,
+            predicted_names(subject, probs),
+            probs.amax(-1).tolist(),
+            batch.attended.sum(1).tolist(),
+            attention.amax((1, 2)).tolist(),
+        )
+        for name, predicted, probability, n_tokens, most in zip(*columns, strict=True):
+            example = lookup[name]
+            label = subject.labels[example.label]
+            yield ExampleRow(name, example.text, example.pair, label, predicted, probability, n_tokens, most)

@@ -1,0 +1,63 @@
+"""From tensors of a batch to the rows of the result tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heatcheck.batch import TEXT, Batch, Example
+from heatcheck.models.subject import Subject
+from heatcheck.results import Score, TokenScores
+
+
+def predicted_names(subject: Subject, probs: Float[Tensor, "B L"]) -> list[str]:
+    """The predicted class of each row, by name: what the papers' tables group by."""
+    return [subject.labels[i] for i in probs.argmax(-1).tolist()]
+
+
+def token_scores(
+    batch: Batch,
+    scores: Float[Tensor, "B T"],
+    scored: Bool[Tensor, "B T"],
+    examples: Mapping[str, Example],
+    *,
+    method: str,
+    targets: Sequence[str],
+) -> Iterator[TokenScores]:
+    """One method's scores for the tokens of `scored`, with the characters they stand for."""
+    for row, (name, target) in enumerate(zip(batch.example_ids, targets, strict=True)):
+        here = scored[row]
+        segments = batch.segments[row, here].tolist()
+        spans = batch.offsets[row, here].tolist()
+        texts = {TEXT: examples[name].text, 1 - TEXT: examples[name].pair or ""}
+        yield TokenScores(
+            example_id=name,
+            method=method,
+            target=target,
+            segments=segments,
+            positions=here.nonzero().squeeze(1).tolist(),
+            starts=[start for start, _ in spans],
+            ends=[end for _, end in spans],
+            tokens=[texts[s][start:end] for s, (start, end) in zip(segments, spans, strict=True)],
+            scores=scores[row, here].tolist(),
+        )
+
+
+def to_numpy(values: Tensor) -> np.ndarray:
+    return values.detach().to("cpu", torch.float64).numpy()
+
+
+def value_or_reason(value: float, reason: str) -> tuple[float | None, str | None]:
+    """NaN inside our arrays means "does not exist"; in a table that is null with a reason."""
+    return (None, reason) if np.isnan(value) else (float(value), None)
+
+
+def by_id(examples: Sequence[Example]) -> dict[str, Example]:
+    return {e.id: e for e in examples}
+
+
+__all__ = ["Score", "TokenScores", "by_id", "predicted_names", "to_numpy", "token_scores", "value_or_reason"]

@@ -1,0 +1,1 @@
+"""Pure functions on numbers: distances between distributions, rank correlations, intervals."""

@@ -1,0 +1,1 @@
+"""What is explained: protocols, our own attention models, the training loop and checkpoints."""

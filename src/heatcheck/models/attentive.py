@@ -1,0 +1,166 @@
+"""Our own attention classifiers: embedding, encoder, attention, decoder (Jain & Wallace 2019, section 2).
+
+One abstract class holds all they share; two final ones differ in what is asked: `SingleText` has no
+query and a linear decoder, `TextPair` (inference, question answering) attends to the first text with the
+second as the query and decides through tanh, over the candidates of the instance.
+Deviation: the two encoders of a pair share one embedding table.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from heatcheck.batch import PAIR, TEXT, Batch, packing_order
+from heatcheck.models.attention import Attention, masked_softmax
+from heatcheck.models.deletion import logits_without_each
+from heatcheck.models.encoders import Encoder
+from heatcheck.models.protocols import Kind, distribution
+
+
+class Attentive(nn.Module, abc.ABC):
+    """Satisfies `AttentiveClassifier` with one head. `Σ α·project(h)`, then `finish`: every decoder here
+    is linear up to the weighted mean, so tokens are projected first and mixed after."""
+
+    kind: Kind
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, decoder_width: int, temperature: float
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.attention = attention
+        self.project = nn.Linear(encoder.width, decoder_width)
+        self.temperature = temperature
+
+    @abc.abstractmethod
+    def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"] | None: ...
+
+    @abc.abstractmethod
+    def finish(
+        self, mixed: Float[Tensor, "*N B D"], query: Float[Tensor, "B H"] | None, batch: Batch
+    ) -> Float[Tensor, "*N B C"]:
+        """The attention-weighted mean of projected tokens, to logits."""
+
+    @abc.abstractmethod
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
+
+    @final
+    def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
+        embeddings: Tensor = self.embedding(batch.token_ids)
+        return embeddings
+
+    @final
+    def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]:
+        projected = self.attention.project(encoded).transpose(0, 1)
+        scores = self.attention.score(projected, self.query(encoded, batch)).transpose(0, 1)
+        return masked_softmax(scores, batch.attended, self.temperature)[:, None]
+
+    @final
+    def classify(
+        self, encoded: Float[Tensor, "B T H"], attention: Float[Tensor, "B K T"], batch: Batch
+    ) -> Float[Tensor, "B C"]:
+        mixed = torch.bmm(attention, self.project(encoded)).squeeze(1)
+        return self.finish(mixed, self.query(encoded, batch), batch)
+
+    @final
+    def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
+        encoded = self.encode(embeddings, batch)
+        return self.classify(encoded, self.attend(encoded, batch), batch)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "B C"]:
+        return self.logits(self.embed(batch), batch)
+
+    @final
+    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
+        return distribution(self.kind, logits)
+
+    @final
+    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T C"] | None:
+        return logits_without_each(self, embeddings, batch)
+
+
+@final
+class SingleText(Attentive):
+    """One text; logits are the attention-weighted mean of per-token logits."""
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, n_labels: int, temperature: float = 1.0
+    ) -> None:
+        super().__init__(embedding, encoder, attention, 1 if n_labels == 2 else n_labels, temperature)
+        self.kind = "binary" if n_labels == 2 else "categorical"
+
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
+        encoded: Tensor = self.encoder(embeddings, batch.mask)
+        return encoded
+
+    def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> None:
+        return None
+
+    def finish(
+        self, mixed: Float[Tensor, "*N B D"], query: Float[Tensor, "B H"] | None, batch: Batch
+    ) -> Float[Tensor, "*N B C"]:
+        return mixed
+
+    def token_logits(self, encoded: Float[Tensor, "B T H"]) -> Float[Tensor, "B T C"]:
+        """The logits if all the attention were on that token."""
+        logits: Tensor = self.project(encoded)
+        return logits
+
+
+@final
+class TextPair(Attentive):
+    """A text and a question or hypothesis; logits = Linear(tanh(W_p c + W_q q)), other candidates ruled out."""
+
+    kind: Kind = "categorical"
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        encoders: tuple[Encoder, Encoder],
+        attention: Attention,
+        n_labels: int,
+        temperature: float = 1.0,
+    ) -> None:
+        encoder, question_encoder = encoders
+        super().__init__(embedding, encoder, attention, encoder.width // 2, temperature)
+        self.question_encoder = question_encoder
+        self.ask = nn.Linear(question_encoder.width, encoder.width // 2, bias=False)
+        self.output = nn.Linear(encoder.width // 2, n_labels)
+
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
+        encoded = embeddings.new_zeros(*embeddings.shape[:2], self.encoder.width)
+        for segment, encoder in ((TEXT, self.encoder), (PAIR, self.question_encoder)):
+            order, mask = _segment(batch, segment)
+            part = encoder(_gather(embeddings, order), mask) * mask[..., None]
+            # Positions behind a short segment's end name other tokens: what is added to those is zero.
+            encoded = encoded.scatter_add(1, order[..., None].expand(-1, -1, part.shape[-1]), part)
+        return encoded
+
+    def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"]:
+        order, mask = _segment(batch, PAIR)
+        return self.question_encoder.summary(_gather(encoded, order), mask)
+
+    def finish(
+        self, mixed: Float[Tensor, "*N B D"], query: Float[Tensor, "B H"] | None, batch: Batch
+    ) -> Float[Tensor, "*N B C"]:
+        logits: Tensor = self.output(torch.tanh(mixed + self.ask(query)))
+        if batch.candidates is None:
+            return logits
+        return logits.masked_fill(~batch.candidates, torch.finfo(logits.dtype).min)
+
+
+def _segment(batch: Batch, segment: int) -> tuple[Tensor, Bool[Tensor, "B S"]]:
+    """Where a segment's tokens stand, packed to the left, and which of these places are real."""
+    inside = batch.mask & (batch.segments == segment)
+    order = packing_order(inside)
+    return order, inside.gather(1, order)
+
+
+def _gather(tokens: Float[Tensor, "B T H"], order: Tensor) -> Float[Tensor, "B S H"]:
+    return tokens.gather(1, order[..., None].expand(-1, -1, tokens.shape[-1]))

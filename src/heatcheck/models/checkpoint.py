@@ -1,0 +1,114 @@
+"""A trained model on disk: weights as safetensors, the rest as JSON. Loading runs no code from the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from heatcheck.data.vocabulary import Vocabulary
+from heatcheck.data.words import WordRules
+from heatcheck.errors import InputError
+from heatcheck.models.fit import Epoch, Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject
+from heatcheck.results import write_json
+
+FORMAT = 1
+WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
+
+
+def save(subject: Subject, folder: Path) -> None:
+    """Write the two files; the description comes last, so a folder with it is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.detach().cpu().contiguous() for name, value in subject.model.state_dict().items()}
+    save_file(weights, folder / WEIGHTS)
+    write_json(
+        folder / DESCRIPTION,
+        {
+            "format": FORMAT,
+            "name": subject.name,
+            "spec": asdict(subject.spec),
+            "recipe": asdict(subject.recipe),
+            "labels": subject.labels,
+            "seed": subject.seed,
+            "history": [asdict(e) for e in subject.history],
+            "notes": subject.notes,
+            "weights_sha256": fingerprint(folder / WEIGHTS),
+            "vocabulary": {
+                "words": subject.vocabulary.words,
+                "rules": asdict(subject.vocabulary.rules),
+                "max_length": subject.vocabulary.max_length,
+            },
+        },
+    )
+
+
+def load(path: Path, device: torch.device | str = "cpu") -> Subject:
+    """The subject that `save` wrote, with identical outputs."""
+    _check_files(path)
+    content = _description(path / DESCRIPTION)
+    found = fingerprint(path / WEIGHTS)
+    if found != content["weights_sha256"]:
+        raise InputError(
+            f"{path / WEIGHTS}: truncated or changed since it was written (sha256 {found[:12]}…, "
+            f"expected {content['weights_sha256'][:12]}…). Copy the folder again or train anew."
+        )
+    spec = ModelSpec(**content["spec"])
+    model = spec.build(content["seed"])
+    try:
+        model.load_state_dict(load_file(path / WEIGHTS))
+    except (SafetensorError, RuntimeError) as error:
+        raise InputError(f"{path / WEIGHTS}: does not fit the model that {DESCRIPTION} describes ({error}).") from error
+    words = content["vocabulary"]
+    return Subject(
+        name=content["name"],
+        model=model.to(device).eval(),
+        spec=spec,
+        recipe=Recipe(**content["recipe"]),
+        vocabulary=Vocabulary(tuple(words["words"]), WordRules(**words["rules"]), spec.n_labels, words["max_length"]),
+        labels=tuple(content["labels"]),
+        seed=content["seed"],
+        history=tuple(Epoch(**e) for e in content["history"]),
+        notes=tuple(content["notes"]),
+    )
+
+
+def fingerprint(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _check_files(path: Path) -> None:
+    if path.suffix in PICKLES:
+        raise InputError(
+            f"{path}: pickled weights can run code when loaded and are refused. Convert them to safetensors."
+        )
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder. Give a folder that `heatcheck train` wrote.")
+    missing = [name for name in (DESCRIPTION, WEIGHTS) if not (path / name).exists()]
+    pickles = sorted(p.name for p in path.iterdir() if p.suffix in PICKLES)
+    if missing and pickles:
+        raise InputError(
+            f"{path}: holds {pickles[0]}, a pickle, which can run code when loaded and is refused. "
+            "Convert it to safetensors."
+        )
+    if missing:
+        raise InputError(f"{path}: {missing[0]} is missing. Copy the folder again or train with `heatcheck train`.")
+
+
+def _description(file: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file}: truncated or not JSON ({error}). Copy the folder again or train anew.") from error
+    if content.get("format") != FORMAT:
+        raise InputError(f"{file}: format {content.get('format')}, this heatcheck reads {FORMAT}. Train anew.")
+    return content

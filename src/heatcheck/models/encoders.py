@@ -1,0 +1,120 @@
+"""Encoders: embeddings to contextual vectors, one per token, and a summary of a whole sequence.
+
+The summary is what a question or hypothesis gives to attention as its query (paper 1: the last
+hidden state; for encoders without one, the mean over real tokens).
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+class Encoder(nn.Module, abc.ABC):
+    """`width` is the size of a token's vector."""
+
+    width: int
+
+    @abc.abstractmethod
+    def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
+        """Vectors of the real tokens, which are packed to the left; what stands at padding has no meaning."""
+
+    @abc.abstractmethod
+    def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]: ...
+
+
+def masked_mean(encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
+    weights = mask.to(encoded.dtype)
+    return (encoded * weights[..., None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1)
+
+
+class RecurrentEncoder(Encoder):
+    """Bidirectional LSTM or GRU, `hidden` units per direction."""
+
+    def __init__(self, embedding_width: int, hidden: int, cell: type[nn.LSTM] | type[nn.GRU]) -> None:
+        super().__init__()
+        self.rnn = cell(embedding_width, hidden, batch_first=True, bidirectional=True)
+        self.width = 2 * hidden
+
+    def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
+        if bool(mask.all()):  # equal lengths, as most length-sorted batches have: packing would only cost time
+            encoded: Tensor = self.rnn(embeddings)[0]
+            return encoded
+        lengths = mask.sum(1).clamp(min=1).cpu()
+        packed = nn.utils.rnn.pack_padded_sequence(embeddings, lengths, batch_first=True, enforce_sorted=False)
+        encoded, _ = nn.utils.rnn.pad_packed_sequence(
+            self.rnn(packed)[0], batch_first=True, total_length=embeddings.shape[1]
+        )
+        return encoded
+
+    def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
+        """Last state of each direction: the forward one at the last token, the backward one at the first."""
+        last = (mask.sum(1) - 1).clamp(min=0)
+        rows = torch.arange(len(encoded), device=encoded.device)
+        half = self.width // 2
+        return torch.cat([encoded[rows, last, :half], encoded[:, 0, half:]], dim=-1)
+
+
+class ConvolutionalEncoder(Encoder):
+    """Convolutions of widths 1, 3, 5 and 7 with ReLU; 64 filters each is the paper's text, 32 its code."""
+
+    def __init__(self, embedding_width: int, filters: int, kernels: tuple[int, ...] = (1, 3, 5, 7)) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv1d(embedding_width, filters, k, padding=k // 2) for k in kernels)
+        self.width = filters * len(kernels)
+
+    def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
+        channels = (embeddings * mask[..., None]).transpose(1, 2)  # padding must look like the end of the text
+        return torch.cat([torch.relu(c(channels)) for c in self.convolutions], dim=1).transpose(1, 2)
+
+    def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
+        return masked_mean(encoded, mask)
+
+
+class TokenwiseEncoder(Encoder):
+    """Each token alone through an affine layer: paper 1's "average" (ReLU, 256), papers 2 and 3's MLP (tanh, 128)."""
+
+    def __init__(self, embedding_width: int, width: int, activation: type[nn.ReLU] | type[nn.Tanh] = nn.ReLU) -> None:
+        super().__init__()
+        self.projection = nn.Linear(embedding_width, width)
+        self.activation = activation()
+        self.width = width
+
+    def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
+        encoded: Tensor = self.activation(self.projection(embeddings))
+        return encoded
+
+    def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
+        return masked_mean(encoded, mask)
+
+
+class TransformerEncoder(Encoder):
+    """A small pre-norm transformer with sinusoidal positions, without dropout as all encoders here."""
+
+    def __init__(self, embedding_width: int, width: int, *, layers: int = 2, heads: int = 4) -> None:
+        super().__init__()
+        self.projection = nn.Linear(embedding_width, width)
+        layer = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.width = width
+
+    def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
+        placed = self.projection(embeddings) + positions(embeddings.shape[1], self.width).to(embeddings)
+        visible = mask.clone()
+        visible[:, 0] = True  # a row without any token would make its softmax 0/0
+        encoded: Tensor = self.layers(placed, src_key_padding_mask=~visible)
+        return encoded
+
+    def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
+        return masked_mean(encoded, mask)
+
+
+def positions(length: int, width: int) -> Float[Tensor, "T H"]:
+    """Sinusoidal positions: sines in the even columns, cosines in the odd ones."""
+    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
+    angles = torch.arange(length)[:, None] * rates[None, :]
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width]

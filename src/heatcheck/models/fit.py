@@ -1,0 +1,163 @@
+"""The only training loop. What is trained (a classifier, an adversary, a guide) is decided by `loss` and `select`.
+
+After every epoch the whole state goes to one file, so that a killed run continues to the weights it would have had.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from heatcheck.batch import Batch
+from heatcheck.errors import InputError
+
+Loss = Callable[[Batch], Tensor]
+Batches = Callable[[torch.Generator], Sequence[Batch]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Paper 1's training: Adam with AMSGrad, L2 on everything but attention, best epoch on dev, never the first."""
+
+    epochs: int = 8
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+    first_eligible_epoch: int = 2
+    vectors: str = "packaged"
+    max_length: int = 1000
+    min_frequency: int | None = None  # None: what the data set asks for
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "learning_rate", "max_length"):
+            if getattr(self, name) <= 0:
+                raise InputError(f"{name} {getattr(self, name)} is not above 0.")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    number: int
+    loss: float
+    selected_by: float
+
+
+def fit(
+    model: nn.Module,
+    loss: Loss,
+    batches: Batches,
+    *,
+    select: Callable[[], float],
+    recipe: Recipe,
+    generator: torch.Generator,
+    resume: Path | None = None,
+    progress: Callable[[int, float], None] = lambda epoch, part: None,
+) -> list[Epoch]:
+    """Train in place and leave the model with the weights of its best epoch (highest `select`)."""
+    optimizer = adam(model, recipe)
+    history: list[Epoch] = []
+    best = _copy(model)
+    if resume is not None and resume.exists():
+        history, best = _restore(resume, model, optimizer, generator)
+    for number in range(len(history) + 1, recipe.epochs + 1):
+        mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
+        history.append(Epoch(number, mean_loss, select()))
+        if _is_best(history, recipe):
+            best = _copy(model)
+        if resume is not None:
+            _save(resume, model, optimizer, generator, history, best)
+    model.load_state_dict(best)
+    model.eval()
+    return history
+
+
+def adam(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """One fused optimiser for what the papers' code steps with three; no L2 on attention parameters."""
+    parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for n, p in parameters if not n.startswith("attention.")], "weight_decay": recipe.weight_decay},
+        {"params": [p for n, p in parameters if n.startswith("attention.")], "weight_decay": 0.0},
+    ]
+    return torch.optim.Adam([g for g in groups if g["params"]], lr=recipe.learning_rate, amsgrad=True, fused=True)
+
+
+def _epoch(
+    model: nn.Module,
+    loss: Loss,
+    batches: Sequence[Batch],
+    optimizer: torch.optim.Optimizer,
+    progress: Callable[[float], None],
+) -> float:
+    model.train()
+    total = 0.0
+    for number, batch in enumerate(batches, start=1):
+        value = loss(batch)
+        optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(value)
+        optimizer.step()
+        total += float(value.detach())
+        progress(number / len(batches))
+    model.eval()
+    if not math.isfinite(total):
+        raise InputError("Training diverged: the loss is not finite. Lower --learning-rate and train again.")
+    return total / max(len(batches), 1)
+
+
+def _is_best(history: Sequence[Epoch], recipe: Recipe) -> bool:
+    """The first epoch counts only until an eligible one comes."""
+    first = min(recipe.first_eligible_epoch, recipe.epochs)
+    eligible = [e for e in history if e.number >= first]
+    return not eligible or history[-1].selected_by > max((e.selected_by for e in eligible[:-1]), default=-math.inf)
+
+
+def _copy(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def _save(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    history: Iterable[Epoch],
+    best: dict[str, Tensor],
+) -> None:
+    tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
+    tensors |= {f"best/{name}": value for name, value in best.items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in state.items()}
+    tensors["generator"] = generator.get_state()
+    contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    partial = path.with_name(f".{path.name}.part")
+    save_file(contiguous, partial, {"history": json.dumps([asdict(e) for e in history])})
+    os.replace(partial, path)
+
+
+def _restore(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> tuple[list[Epoch], dict[str, Tensor]]:
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    part = {kind: _below(tensors, kind) for kind in ("model", "best", "optimizer")}
+    model.load_state_dict(part["model"])
+    states: dict[int, dict[str, Tensor]] = {}
+    for name, value in part["optimizer"].items():
+        index, field = name.split("/")
+        states.setdefault(int(index), {})[field] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
+    generator.set_state(tensors["generator"])
+    return [Epoch(**e) for e in json.loads(metadata["history"])], part["best"]
+
+
+def _below(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    return {name.removeprefix(f"{kind}/"): value for name, value in tensors.items() if name.startswith(f"{kind}/")}

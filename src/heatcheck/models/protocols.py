@@ -1,0 +1,71 @@
+"""What a model must offer. An experiment names the protocol it needs in its signature.
+
+The protocols grow: gradient methods need `Classifier`, interventions on attention need
+`AttentiveClassifier`. `LinearDecoder` and `SharesDeletions` are optional shortcuts: the same numbers, faster.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heatcheck.batch import Batch
+
+Kind = Literal["binary", "categorical"]
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """`logits(embed(batch), batch)` is the model's output; `probs(logits)` its distribution over classes."""
+
+    kind: Kind
+
+    def embed(self, batch: Batch) -> Float[Tensor, "B T E"]: ...
+
+    def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]: ...
+
+    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]: ...
+
+
+@runtime_checkable
+class AttentiveClassifier(Classifier, Protocol):
+    """Encode, attend, classify: every test of attention passes another attention to `classify`."""
+
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
+
+    def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]: ...
+
+    def classify(
+        self, encoded: Float[Tensor, "B T H"], attention: Float[Tensor, "B K T"], batch: Batch
+    ) -> Float[Tensor, "B C"]: ...
+
+
+@runtime_checkable
+class LinearDecoder(AttentiveClassifier, Protocol):
+    """Logits are the attention-weighted mean of per-token logits, so `classify` is one dot product."""
+
+    def token_logits(self, encoded: Float[Tensor, "B T H"]) -> Float[Tensor, "B T C"]: ...
+
+
+@runtime_checkable
+class SharesDeletions(Classifier, Protocol):
+    """Can delete each word in turn and share the work between the deletions."""
+
+    def logits_without_each(
+        self, embeddings: Float[Tensor, "B T E"], batch: Batch
+    ) -> Float[Tensor, "B T C"] | None: ...
+
+
+def predicted(model: Classifier, logits: Float[Tensor, "B C"]) -> Tensor:
+    """The most probable class of each row."""
+    return model.probs(logits).argmax(-1)
+
+
+def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B L"]:
+    """The class distribution: one logit z is the Bernoulli (σ(−z), σ(z)); several are a softmax."""
+    if kind == "binary":
+        return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
+    return torch.softmax(logits, dim=-1)

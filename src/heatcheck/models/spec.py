@@ -1,0 +1,86 @@
+"""What a model is, apart from its weights: enough to build an untrained twin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from heatcheck.data.vocabulary import PAD
+from heatcheck.errors import InputError
+from heatcheck.models.attention import AdditiveAttention, Attention, DotAttention
+from heatcheck.models.attentive import Attentive, SingleText, TextPair
+from heatcheck.models.encoders import (
+    ConvolutionalEncoder,
+    Encoder,
+    RecurrentEncoder,
+    TokenwiseEncoder,
+    TransformerEncoder,
+)
+
+# What each name means, for `heatcheck list encoders` and error messages.
+ENCODERS = {
+    "bilstm": "bidirectional LSTM, hidden units per direction (papers 1 to 3, 5)",
+    "gru": "bidirectional GRU",
+    "cnn": "convolutions of widths 1, 3, 5, 7 with ReLU (paper 1)",
+    "average": "each token alone: affine layer and ReLU (paper 1)",
+    "mlp": "each token alone: affine layer and tanh (papers 2 and 3)",
+    "transformer": "small transformer, 2 layers, 4 heads",
+}
+ATTENTIONS = {
+    "additive": "v · tanh(W₁h + W₂q), Bahdanau et al. 2014",
+    "dot": "h · q / √m, Vaswani et al. 2017",
+}
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """`hidden` is per direction for RNNs; other encoders get the same overall width, as in paper 1."""
+
+    encoder: str = "bilstm"
+    attention: str = "additive"
+    task: str = "single"
+    n_labels: int = 2
+    vocabulary_size: int = 4
+    embedding_width: int = 300
+    hidden: int = 128
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("encoder", self.encoder, ENCODERS), ("attention", self.attention, ATTENTIONS)):
+            if value not in known:
+                raise InputError(f"{name} {value!r} is not one of {', '.join(known)}.")
+        if self.temperature <= 0:
+            raise InputError(f"temperature {self.temperature} is not above 0.")
+
+    def build(self, seed: int) -> Attentive:
+        """An untrained model; the same seed gives the same weights."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            embedding = nn.Embedding(self.vocabulary_size, self.embedding_width, padding_idx=PAD)
+            if self.task == "single":
+                encoder = self._encoder()
+                return SingleText(embedding, encoder, self._attention(encoder), self.n_labels, self.temperature)
+            encoders = (self._encoder(), self._encoder())
+            attention = self._attention(encoders[0], encoders[1].width)
+            return TextPair(embedding, encoders, attention, self.n_labels, self.temperature)
+
+    def _encoder(self) -> Encoder:
+        match self.encoder:
+            case "bilstm":
+                return RecurrentEncoder(self.embedding_width, self.hidden, nn.LSTM)
+            case "gru":
+                return RecurrentEncoder(self.embedding_width, self.hidden, nn.GRU)
+            case "cnn":
+                return ConvolutionalEncoder(self.embedding_width, self.hidden // 2)
+            case "average":
+                return TokenwiseEncoder(self.embedding_width, 2 * self.hidden, nn.ReLU)
+            case "mlp":
+                return TokenwiseEncoder(self.embedding_width, self.hidden, nn.Tanh)
+            case _:
+                return TransformerEncoder(self.embedding_width, 2 * self.hidden)
+
+    def _attention(self, encoder: Encoder, query_width: int | None = None) -> Attention:
+        kind = AdditiveAttention if self.attention == "additive" else DotAttention
+        return kind(encoder.width, query_width)

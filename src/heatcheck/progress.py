@@ -1,0 +1,28 @@
+"""How long work tells where it is. Work reports; who watches decides what to show."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """`task` opens a piece of work of `total` units; `advance` moves it to `done`."""
+
+    def task(self, name: str, total: float) -> None: ...
+
+    def advance(self, done: float) -> None: ...
+
+    def say(self, sentence: str) -> None: ...
+
+
+class Silent:
+    """Nobody watches."""
+
+    def task(self, name: str, total: float) -> None:
+        pass
+
+    def advance(self, done: float) -> None:
+        pass
+
+    def say(self, sentence: str) -> None:
+        pass

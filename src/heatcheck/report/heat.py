@@ -1,0 +1,96 @@
+"""Token scores packed for the page: two characters each, scaled by the largest of their text.
+
+A text's entry is {"spans": [[gap, length, gap, length ...] for each segment], "methods": {name: [largest, packed]}}:
+gaps and lengths count code points; `packed` runs over the spans of all segments and holds, to base 64, a number from 1
+to 4095 where 2048 means 0, 4095 the largest score and 1 its negative; 0 means that the method has no score there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heatcheck.report.source import Run
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_MIDDLE = 2048
+_COLUMNS = ["example_id", "segment", "start", "end", "position", "method", "score"]
+
+Span = tuple[int, int, int]
+Scores = dict[Span, float]
+
+
+def packed(run: Run, examples: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The entries of these texts; a text without token scores has none."""
+    wanted = run.tokens.filter(pc.is_in(run.tokens["example_id"], pa.array(examples, pa.string())))
+    rows = sorted(_distinct(wanted.select(_COLUMNS).drop_null()))
+    return {example: _entry(run, example, group) for example, group in groupby(rows, key=lambda row: row[0])}
+
+
+def signed_methods(run: Run) -> set[str]:
+    """The methods that also have scores below 0, which need a second colour."""
+    return set(run.tokens.filter(pc.less(run.tokens["score"], 0))["method"].unique().to_pylist())
+
+
+def _distinct(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Rows as tuples. Of several seeds or targets the first counts."""
+    columns = [table[name].to_pylist() for name in _COLUMNS]
+    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in zip(*columns, strict=True):
+        found.setdefault(row[:-1], row)
+    return list(found.values())
+
+
+def _entry(run: Run, example: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    row = run.by_id[example]
+    lengths = [len(row["text"] or ""), len(row["pair"] or "")]
+    scores: dict[str, list[tuple[Span, float]]] = {}
+    for _, segment, start, end, _, method, score in rows:
+        if segment in (0, 1) and math.isfinite(score) and 0 <= start < end <= lengths[segment]:
+            scores.setdefault(method, []).append(((segment, start, end), score))
+    spans = _apart(sorted({span for pairs in scores.values() for span, _ in pairs}))
+    methods = {method: _method(spans, pairs) for method, pairs in scores.items()}
+    return {"spans": [_gaps(spans, segment) for segment in (0, 1)], "methods": methods}
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """Overlapping spans made one: byte-level tokenizers give all pieces of an emoji the same characters."""
+    merged: list[Span] = []
+    for segment, start, end in spans:
+        if merged and merged[-1][0] == segment and start < merged[-1][2]:
+            merged[-1] = (segment, merged[-1][1], max(end, merged[-1][2]))
+        else:
+            merged.append((segment, start, end))
+    return merged
+
+
+def _method(spans: Sequence[Span], pairs: Sequence[tuple[Span, float]]) -> list[Any]:
+    """Pieces of one span add up, as the pieces of a word do."""
+    totals: list[float | None] = [None] * len(spans)
+    number = 0
+    for (segment, start, _), score in sorted(pairs):
+        while spans[number][0] != segment or spans[number][2] <= start:
+            number += 1
+        totals[number] = (totals[number] or 0.0) + score
+    largest = max((abs(total) for total in totals if total is not None), default=0.0)
+    return [float(f"{largest:.4g}"), "".join(_characters(total, largest) for total in totals)]
+
+
+def _characters(score: float | None, largest: float) -> str:
+    share = score / largest if score and largest else 0
+    code = 0 if score is None else _MIDDLE + round(share * (_MIDDLE - 1))
+    return ALPHABET[code // 64] + ALPHABET[code % 64]
+
+
+def _gaps(spans: Sequence[Span], segment: int) -> list[int]:
+    numbers: list[int] = []
+    last = 0
+    for _, start, end in (span for span in spans if span[0] == segment):
+        numbers += [start - last, end - start]
+        last = end
+    return numbers

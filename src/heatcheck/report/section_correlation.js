@@ -1,0 +1,48 @@
+// Correlation: which rankings, over which words; the histogram; the texts behind a bar.
+
+function drawCorrelation(host, { variants }) {
+  const list = element("div", { class: "behind" });
+  const chart = element("div", { class: "chart-host" });
+  const missing = element("p", { class: "note" });
+  const marks = chooser();
+  let current = variants[0];
+
+  const redraw = responsive(chart, (width) => drawHistogram(width, {
+    histogram: current.histogram, ticks: [-1, -0.5, 0, 0.5, 1], axis: `Kendall τ of ${current.measure}`,
+    label: `Histogram of Kendall τ of ${current.measure}, by predicted class`,
+    choose: (node, panel, bin) => {
+      marks.choose(node);
+      listTexts(list, {
+        title: binTitleText(current.histogram, panel, bin, "τ"),
+        indexes: textsInBin(current.key, current.histogram, panel, bin), total: current.histogram.counts[panel][bin],
+        methods: current.methods, key: current.key, close: () => marks.clear(),
+      });
+    },
+  }));
+
+  function show(wanted) {
+    const fits = (variant) => Object.entries(wanted).every(([name, value]) => variant[name] === value);
+    current = variants.find(fits) ?? variants.find((variant) => variant.measure === wanted.measure);
+    missing.textContent = current.missing ?? "";
+    marks.clear();
+    list.replaceChildren();
+    showVariant(host, current.key);
+    redraw();
+  }
+  const choices = correlationChoices(variants, () => current, show);
+  host.closest(".split").before(element("div", { class: "choices" }, ...choices));
+  host.append(chart, missing);
+  host.closest("section").append(list);
+  show({ measure: current.measure, setting: current.setting });
+}
+
+function correlationChoices(variants, current, show) {
+  const distinct = (name) => [...new Set(variants.map((variant) => variant[name]))];
+  const offer = (name, legend) => {
+    const change = (value) => show({ measure: current().measure, setting: current().setting, [name]: value });
+    return distinct(name).length < 2 ? [] : [choice(`correlation-${name}`, legend, distinct(name), change)];
+  };
+  return [...offer("measure", "Agreement between"), ...offer("setting", "Over")];
+}
+
+start("correlation", DATA.charts.correlation, drawCorrelation);

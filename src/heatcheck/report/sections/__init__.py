@@ -1,0 +1,23 @@
+"""The report's sections in the order of the page. To add one: a file here, a line in SECTIONS, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from heatcheck.report.sections import adversarial, correlation, performance, permutation, provenance, texts
+from heatcheck.report.sections.section import Section
+from heatcheck.report.source import Run
+
+# Each takes the run and gives its section, or None if the run has nothing to show there.
+SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
+    performance.section,
+    correlation.section,
+    permutation.section,
+    adversarial.section,
+    texts.section,
+    provenance.section,
+)
+
+
+def sections(run: Run) -> list[Section]:
+    return [made for make in SECTIONS if (made := make(run)) is not None]

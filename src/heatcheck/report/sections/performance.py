@@ -1,0 +1,77 @@
+"""How good the model is, and on what: a heatmap of a model that fails its task explains little."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from heatcheck.report.figures import count, figure, interval, percent, plain
+from heatcheck.report.markup import Markup, join, tag
+from heatcheck.report.measures import MEASURES, measure
+from heatcheck.report.sections.section import Section, lead
+from heatcheck.report.source import Row, Run
+
+
+def section(run: Run) -> Section | None:
+    scores = [row for row in run.aggregates if row["experiment"] == "performance" and row["group"] is None]
+    if not scores and not run.examples:
+        return None
+    body = join(
+        lead("The heatmaps of a model that fails at its task explain little, so this comes first."),
+        tag("div", *(_big(row) for row in sorted(scores, key=_order)), class_="big-numbers") if scores else None,
+        tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in _facts(run)), class_="facts"),
+    )
+    return Section("performance", "Model and data", "How good is the model, and on what?", body)
+
+
+def _order(row: Row) -> tuple[int, str]:
+    known = list(MEASURES)
+    return known.index(row["measure"]) if row["measure"] in known else len(known), row["measure"]
+
+
+def _big(row: Row) -> Markup:
+    bounds = interval(row["low"], row["high"])
+    return tag(
+        "div",
+        tag("strong", figure(row["value"])),
+        tag("span", measure(row["measure"]).short),
+        tag("small", row["reason"] if row["value"] is None else f"95% {bounds}"),
+    )
+
+
+def _facts(run: Run) -> list[tuple[str, str | Markup]]:
+    dataset = run.part("dataset")
+    named = [
+        (key.replace("_", " ").capitalize(), _fact(dataset[key])) for key in dataset if key not in ("name", "labels")
+    ]
+    return [*named, *_examined(run)]
+
+
+def _fact(value: Any) -> str:
+    """Sizes read better with the number first."""
+    if isinstance(value, dict) and all(isinstance(number, int) for number in value.values()):
+        return ", ".join(f"{number:,} {name}" for name, number in value.items())
+    return plain(value)
+
+
+def _examined(run: Run) -> list[tuple[str, str | Markup]]:
+    if not run.examples:
+        return []
+    wrong = sum(row["label"] != row["predicted"] for row in run.examples)
+    lengths = sorted(row["n_tokens"] for row in run.examples)
+    middle = lengths[len(lengths) // 2]
+    return [
+        ("Texts examined", f"{count(len(run.examples))}, of which {count(wrong)} predicted wrongly"),
+        ("Length", f"median {middle:,} tokens, from {lengths[0]:,} to {lengths[-1]:,}"),
+        ("Predicted", _shares(run)),
+    ]
+
+
+def _shares(run: Run) -> Markup:
+    frequency: Counter[Any] = Counter(row["predicted"] for row in run.examples)
+    parts = [
+        join(tag("span", class_=f"swatch panel-{number}", aria_hidden="true"), f"{name} {percent(share)}")
+        for number, (name, classes) in enumerate(zip(run.panel_names, run.panels, strict=True))
+        for share in [sum(frequency[one] for one in classes) / len(run.examples)]
+    ]
+    return join(*(tag("span", part, class_="share") for part in parts))

@@ -1,0 +1,306 @@
+"""From a request to a run folder: train or load the model, run the experiments, write tables and report.
+
+Every piece of work is a step of the folder's store: a trained model, an experiment on a shard of the texts. Killing the
+process loses the step it was in; repeating the same request continues. Texts stream through in shards, so memory does
+not grow with their number.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import random
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from heatcheck import results
+from heatcheck.batch import Example
+from heatcheck.data.dataset import TEST, Dataset, examples_fingerprint
+from heatcheck.data.sources import DEFAULT, Columns, load
+from heatcheck.engine.store import Store, digest
+from heatcheck.errors import InputError
+from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.summary import summarise, summarise_performance
+from heatcheck.models import checkpoint
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject, train
+from heatcheck.progress import Progress, Silent
+from heatcheck.results import SCHEMA_VERSION, TABLES, Origin
+
+BATTERY = ("correlation", "permutation", "adversarial_attention")
+SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything a run depends on. Without a `model` folder one is trained by `spec` and `recipe`."""
+
+    model: Path | None = None
+    data: str = DEFAULT
+    columns: Columns = field(default_factory=Columns)
+    data_dir: Path | None = None
+    skip_bad_rows: bool = False
+    split: str = TEST
+    limit: int | None = None
+    spec: ModelSpec = field(default_factory=ModelSpec)
+    recipe: Recipe = field(default_factory=Recipe)
+    experiments: tuple[str, ...] = BATTERY
+    configs: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "cpu"
+    threads: int = 1
+
+    def config(self, experiment: str) -> Any:
+        return self.configs.get(experiment) or EXPERIMENTS[experiment].config()
+
+    def settings(self) -> dict[str, Any]:
+        """As plain JSON: what run.json records and what tells one run from another."""
+        chosen = {name: asdict(self.config(name)) for name in ("performance", *self.experiments)}
+        plain = {name: getattr(self, name) for name in ("data", "skip_bad_rows", "split", "limit", "seed", "device")}
+        return {
+            **plain,
+            "model": None if self.model is None else str(self.model),
+            "data_dir": None if self.data_dir is None else str(self.data_dir),
+            "columns": asdict(self.columns),
+            "spec": asdict(self.spec),
+            "recipe": asdict(self.recipe),
+            "experiments": chosen,
+        }
+
+
+def execute(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Path:
+    """Do all of `request`, into the folder `out`; what is there already is reused."""
+    progress = progress or Silent()
+    check_experiments(request.experiments)
+    claim(out, request, command)
+    began = time.monotonic()
+    torch.set_num_threads(request.threads)
+    store = Store(out / "steps")
+    data = load_data(request)
+    subject, model_folder = find_subject(request, data, store, progress)
+    examples = texts_under_test(request, data, subject)
+    durations = {"model": time.monotonic() - began}
+    shards: dict[str, list[Path]] = {}
+    for name in ("performance", *request.experiments):
+        started = time.monotonic()
+        shards[name] = list(_run_experiment(name, request, subject, examples, model_folder, store, progress))
+        durations[name] = time.monotonic() - started
+    progress.task("tables", 1)
+    write_tables(out, shards, subject, data, request)
+    description = _describe(request, command, data, subject, examples, model_folder, durations)
+    results.write_json(out / "run.json", description)
+    progress.advance(1)
+    return out
+
+
+def check_experiments(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise InputError(f"There is no experiment {name!r}. There are: {', '.join(EXPERIMENTS)}.")
+
+
+def claim(out: Path, request: Request, command: str) -> None:
+    """Make `out` ours, or refuse if it holds another run."""
+    identity = digest(request.settings())
+    if (out / "run.json").exists():
+        other = results.read_run(out)
+        if other.get("identity") != identity:
+            raise InputError(
+                f"{out}: holds another run ({other.get('command') or 'made in Python'}). "
+                "Give another --out, or delete that folder."
+            )
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out}: exists and is not a heatcheck run. Give another --out.")
+    running = {"schema_version": SCHEMA_VERSION, "identity": identity, "command": command, "status": "running"}
+    results.write_json(out / "run.json", running)
+
+
+def load_data(request: Request) -> Dataset:
+    return load(
+        request.data,
+        request.columns,
+        data_dir=request.data_dir,
+        skip_bad_rows=request.skip_bad_rows,
+        seed=request.seed,
+    )
+
+
+def find_subject(request: Request, data: Dataset, store: Store, progress: Progress) -> tuple[Subject, Path]:
+    """Load the model that was given, or train one (a step: found again, and continued after a kill)."""
+    if request.model is not None:
+        return checkpoint.load(request.model, request.device), request.model
+    folder = train_step(request, data, store, progress)
+    return checkpoint.load(folder, request.device), folder
+
+
+def train_step(request: Request, data: Dataset, store: Store, progress: Progress) -> Path:
+    key = {
+        "data": data.fingerprint(),
+        "spec": asdict(request.spec),
+        "recipe": asdict(request.recipe),
+        "seed": request.seed,
+        "device": request.device,
+        "threads": request.threads,
+    }
+
+    def work(folder: Path) -> None:
+        progress.task(f"train {request.spec.encoder} ({request.spec.attention})", request.recipe.epochs)
+        resume = folder / "resume.safetensors"
+        subject = train(
+            data,
+            request.spec,
+            request.recipe,
+            seed=request.seed,
+            device=request.device,
+            resume=resume,
+            progress=lambda epoch, part: progress.advance(epoch + part),
+        )
+        checkpoint.save(subject, folder)
+        resume.unlink(missing_ok=True)
+
+    return store.step("train", key, work)
+
+
+def texts_under_test(request: Request, data: Dataset, subject: Subject) -> Sequence[Example]:
+    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them."""
+    if request.split not in data.splits:
+        raise InputError(f"{data.name} has no split {request.split!r}, only {', '.join(data.splits)}.")
+    examples = data.splits[request.split]
+    if request.limit is not None and request.limit < len(examples):
+        chosen = sorted(random.Random(request.seed).sample(range(len(examples)), request.limit))
+        examples = [examples[i] for i in chosen]
+    return with_model_labels(examples, data, subject)
+
+
+def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject) -> Sequence[Example]:
+    if data.labels == subject.labels:
+        return examples
+    unknown = [label for label in data.labels if label not in subject.labels]
+    if unknown:
+        raise InputError(
+            f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
+            f"{', '.join(subject.labels)}. Rename the labels in the data."
+        )
+    index = {i: subject.labels.index(label) for i, label in enumerate(data.labels)}
+    return [replace(e, label=index[e.label]) for e in examples]
+
+
+def _run_experiment(
+    name: str,
+    request: Request,
+    subject: Subject,
+    examples: Sequence[Example],
+    model_folder: Path,
+    store: Store,
+    progress: Progress,
+) -> Iterator[Path]:
+    experiment = EXPERIMENTS[name]
+    if not isinstance(subject.model, experiment.needs):
+        raise InputError(f"{name} needs an {experiment.needs.__name__}, which {subject.name} is not.")
+    weights = checkpoint.fingerprint(model_folder / checkpoint.WEIGHTS)
+    progress.task(name.replace("_", " "), len(examples))
+    for number, start in enumerate(range(0, len(examples), SHARD)):
+        shard = examples[start : start + SHARD]
+        key = {
+            "weights": weights,
+            "config": asdict(request.config(name)),
+            "texts": examples_fingerprint(shard),
+            "seed": request.seed,
+            "shard": number,
+            "device": request.device,
+            "threads": request.threads,
+        }
+
+        def work(folder: Path, shard: Sequence[Example] = shard, number: int = number) -> None:
+            generator = torch.Generator().manual_seed(zlib.crc32(f"{request.seed}/{name}/{number}".encode()))
+            rows = experiment.measure(subject, shard, request.config(name), generator=generator)
+            origin = Origin(request.data, subject.name, request.seed)
+            results.write_tables(folder, results.tables(rows, origin, name))
+
+        yield store.step(name, key, work)
+        progress.advance(start + len(shard))
+
+
+def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, data: Dataset, request: Request) -> None:
+    """The run's three tables: all shards one after another, then the aggregates."""
+    folders = [folder for found in shards.values() for folder in found]
+    for name in ("tokens", "examples"):
+        _concatenate(out / f"{name}.parquet", [f / f"{name}.parquet" for f in folders], name)
+    origin = Origin(request.data, subject.name, request.seed)
+    aggregates = [_performance_table(out, subject, origin, request.seed)]
+    for experiment, found in shards.items():
+        scores = pd.concat([pq.read_table(f / "scores.parquet").to_pandas() for f in found] or [pd.DataFrame()])
+        if len(scores):
+            rows = summarise(scores, seed=request.seed)
+            aggregates.append(results.tables(rows, origin, experiment)["scores"])
+    _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
+
+
+def _performance_table(out: Path, subject: Subject, origin: Origin, seed: int) -> pa.Table:
+    examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "probability"]).to_pandas()
+    rows = summarise_performance(examples, subject.labels, seed=seed)
+    return results.tables(rows, origin, "performance")["scores"]
+
+
+def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[pa.Table] = ()) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    with pq.ParquetWriter(partial, TABLES[table], compression="zstd") as writer:
+        for part in parts:
+            writer.write_table(pq.read_table(part))
+        for extra in more:
+            writer.write_table(extra)
+    partial.replace(path)
+
+
+def _describe(
+    request: Request,
+    command: str,
+    data: Dataset,
+    subject: Subject,
+    examples: Sequence[Example],
+    model_folder: Path,
+    durations: dict[str, float],
+) -> dict[str, Any]:
+    packages = ("heatcheck", "torch", "numpy", "scipy", "scikit-learn", "pyarrow")
+    cut = sum(subject.vocabulary.row(e).cut for e in examples)
+    notes = [*data.notes, *subject.notes]
+    if cut:
+        notes.append(f"{cut:,} of {len(examples):,} texts are longer than the model takes and were cut.")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "identity": digest(request.settings()),
+        "heatcheck_version": importlib.metadata.version("heatcheck"),
+        "command": command,
+        "status": "finished",
+        "settings": request.settings(),
+        "seeds": {"run": request.seed, "model": subject.seed},
+        "packages": {"python": platform.python_version()} | {p: importlib.metadata.version(p) for p in packages},
+        "fingerprints": {
+            "data": data.fingerprint(),
+            "texts": examples_fingerprint(examples),
+            "weights": checkpoint.fingerprint(model_folder / checkpoint.WEIGHTS)[:16],
+        },
+        "threads": request.threads,
+        "durations": {step: round(seconds, 2) for step, seconds in durations.items()},
+        "notes": notes,
+        "model": {"name": subject.name, **asdict(subject.spec), "history": [asdict(e) for e in subject.history]},
+        "dataset": {
+            "name": data.name,
+            "task": data.task,
+            "labels": list(subject.labels),
+            "sizes": {split: len(texts) for split, texts in data.splits.items()},
+            "split": request.split,
+            "texts": len(examples),
+        },
+    }

@@ -1,0 +1,212 @@
+"""The page as text: the same every time, self-contained, safe, and tolerant of what a run lacks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from heatcheck import report, results
+from heatcheck.errors import InputError
+from heatcheck.report import embed
+
+from .sample import EVIL, EXPERIMENTS, write_sample
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, as a browser would see them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def data(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    )
+    return found
+
+
+def with_run(folder: Path, **changes: Any) -> Path:
+    about = {**results.read_run(folder), **changes}
+    results.write_json(folder / "run.json", {key: value for key, value in about.items() if value is not None})
+    return folder
+
+
+def test_same_tables_same_bytes_whatever_the_hash_seed_and_without_torch(run_folder: Path, page: str) -> None:
+    code = (
+        "import sys, pathlib, hashlib; from heatcheck import report; page = report.render(pathlib.Path(sys.argv[1])); "
+        "print(hashlib.sha256(page.encode()).hexdigest(), 'torch' in sys.modules)"
+    )
+    expected = f"{hashlib.sha256(page.encode()).hexdigest()} False"
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(run_folder)], capture_output=True, text=True, check=True, env=environment
+        )
+        assert done.stdout.strip() == expected
+
+
+def test_loads_nothing_from_elsewhere(page: str) -> None:
+    for name, attributes in Elements(page).found:
+        for key in ("src", "href", "action", "srcset", "data", "poster"):
+            value = attributes.get(key)
+            assert value is None or value.startswith(("#", "data:")), (name, key, value)
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_policy_allows_exactly_our_script_and_style(page: str) -> None:
+    policy = next(attributes["content"] for _, attributes in Elements(page).found if "http-equiv" in attributes)
+    for kind, pattern in (("script", r"<script>(.*?)</script>"), ("style", r"<style>(.*?)</style>")):
+        (body,) = re.findall(pattern, page, re.S)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_texts_cannot_become_markup(page: str) -> None:
+    assert EVIL not in page
+    assert "onerror" not in {key for _, attributes in Elements(page).found for key in attributes}
+    assert "img" not in {name for name, _ in Elements(page).found}
+    assert EVIL in data(page)["texts"]["text"]
+    block = page[page.index('id="data">') :]
+    assert not set("<>&\u2028\u2029") & set(block[block.index(">") + 1 : block.index("</script>")])
+
+
+def test_words_of_run_json_cannot_become_markup(tmp_path: Path) -> None:
+    hostile = {"name": EVIL, "description": "\ud800 \x00"}
+    folder = with_run(write_sample(tmp_path, how_many=12), model=hostile, notes=[EVIL], command=["heatcheck", EVIL])
+    page = report.render(folder)
+    assert EVIL not in page
+    assert "img" not in {name for name, _ in Elements(page).found}
+    page.encode()
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_a_run_of_one_experiment_has_its_section_only(tmp_path: Path, experiment: str) -> None:
+    page = report.render(write_sample(tmp_path, experiments=[experiment], how_many=20))
+    ids = {attributes.get("id") for name, attributes in Elements(page).found if name == "section"}
+    assert ids == {"verdict", "performance", "texts", "provenance", experiment}
+
+
+def test_without_verdict_no_verdict_block(tmp_path: Path) -> None:
+    page = report.render(with_run(write_sample(tmp_path, how_many=12), verdict=None, notes=None))
+    assert 'id="verdict"' not in page
+    assert 'id="notes"' not in page
+    assert "<h1>bilstm-tanh on movie-reviews</h1>" in page
+
+
+def test_bare_run_json_is_enough(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, how_many=12)
+    results.write_json(folder / "run.json", {"schema_version": 1})
+    assert "<h1>heatcheck report</h1>" in report.render(folder)
+
+
+def test_empty_tables_still_give_a_page(tmp_path: Path) -> None:
+    results.write_tables(tmp_path, {name: schema.empty_table() for name, schema in results.TABLES.items()})
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert 'id="provenance"' in report.render(tmp_path)
+
+
+def test_aggregates_without_texts_are_tabled(tmp_path: Path) -> None:
+    score = results.Score(
+        "tau_gradient", 0.25, "attention", statistic="mean", setting="kendall", low=0.2, high=0.3, n=40
+    )
+    results.write_tables(tmp_path, results.tables([score], results.Origin("data", "model", 0), "correlation"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert "<td>[0.20, 0.30]</td>" in report.render(tmp_path)
+
+
+def test_verdict_cards_say_the_outcome_in_words_and_link_to_the_evidence(page: str) -> None:
+    assert re.search(r'class="card fails">.*?>✕</span>Fails</p><h3>Does attention agree with gradients\?</h3>', page)
+    assert re.search(r'class="card unclear">.*?>\?</span>Cannot tell</p>', page)
+    assert '<a href="#permutation">See the evidence</a>' in page
+    assert "0.3417123" not in page
+
+
+def test_a_finding_without_number_or_section(tmp_path: Path) -> None:
+    finding = {"experiment": "later", "outcome": "cannot tell", "question": "Q?", "value": None}
+    page = report.render(
+        with_run(write_sample(tmp_path, how_many=12), verdict={"headline": "H", "findings": [finding]})
+    )
+    assert "<h3>Q?</h3>" in page
+    assert 'href="#later"' not in page
+
+
+def test_missing_values_come_with_their_reason(page: str) -> None:
+    series = next(one for one in data(page)["series"] if one["key"] == "tau_gradient/kendall")
+    index = data(page)["texts"]["id"].index("single")
+    assert series["values"][index] is None
+    assert series["reasons"][series["reason"][str(index)]] == "a single token has no ranking"
+    assert data(page)["charts"]["correlation"]["variants"][0]["missing"] == (
+        "1 text without a value, left out of the chart: a single token has no ranking (1)."
+    )
+
+
+def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, how_many=12)
+    assert "may be incomplete" not in report.render(folder)
+    assert "The status of this run is “interrupted”" in report.render(with_run(folder, status="interrupted"))
+
+
+def test_too_many_texts_stay_out_but_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "MOST_TEXTS", 20)
+    folder = write_sample(tmp_path, how_many=60, nasty=False)
+    page = report.render(folder)
+    held = data(page)
+    assert len(held["texts"]["id"]) == 20
+    assert set(held["charts"]["adversarial_attention"]["telling"]) <= set(held["texts"]["id"])
+    assert sum(map(sum, held["charts"]["correlation"]["variants"][0]["histogram"]["counts"])) == 60
+    assert "it holds 20 of the 60 texts" in page
+
+
+def test_two_sentences_of_a_pair_are_both_embedded(tmp_path: Path) -> None:
+    rows = [
+        results.ExampleRow("a", "A man sleeps.", "He is awake.", "no", "no", 0.9, 6, 0.5),
+        results.TokenScores("a", "attention", "no", [0, 1], [0, 1], [0, 6], [1, 11], ["A", "awake"], [0.5, 0.25]),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    held = data(report.render(tmp_path))
+    assert held["texts"]["pair"] == ["He is awake."]
+    assert held["heat"][0]["spans"] == [[0, 1], [6, 5]]
+
+
+def test_write_goes_into_the_run_folder_and_leaves_no_part(run_folder: Path, tmp_path: Path, page: str) -> None:
+    assert report.write(run_folder) == run_folder / "report.html"
+    assert (run_folder / "report.html").read_text(encoding="utf-8") == page
+    assert report.write(run_folder, tmp_path / "deep" / "r.html").exists()
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["r.html"]
+
+
+def test_errors_are_sentences(tmp_path: Path, run_folder: Path) -> None:
+    with pytest.raises(InputError, match=r"no run\.json in it"):
+        report.render(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="the report cannot be written"):
+        report.write(run_folder, tmp_path / "file" / "report.html")
+
+
+def test_several_seeds_do_not_repeat_texts(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, how_many=12)
+    tables = {name: results.read_table(folder, name) for name in results.TABLES}
+    before = data(report.render(folder))
+    results.write_tables(folder, {name: pa.concat_tables([table, table]) for name, table in tables.items()})
+    assert data(report.render(folder)) == before

@@ -1,0 +1,142 @@
+"""Packing, counting and choosing, against the plainest way to do the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heatcheck.report import heat, shapes
+from heatcheck.report.embed import chosen
+from heatcheck.report.measures import MEASURES, Measure
+from heatcheck.report.series import all_series, series
+from heatcheck.report.source import Run, Variant, load
+from heatcheck.report.strip import strip_drawing
+from heatcheck.report.telling import telling
+from heatcheck.results import ExampleRow, Origin, TokenScores, tables, write_json, write_tables
+
+from .sample import EMOJI, write_sample
+
+JSD = Variant("adversarial_jsd", "exact", 0.01)
+
+
+@pytest.fixture(scope="module")
+def run(run_folder: Path) -> Run:
+    return load(run_folder)
+
+
+def made(folder: Path, *scores: TokenScores, text: str = "one two") -> Run:
+    rows = [ExampleRow("a", text, None, "x", "x", 1.0, 2), *scores]
+    write_tables(folder, tables(rows, Origin("data", "model", 0), "explain"))
+    write_json(folder / "run.json", {"schema_version": 1})
+    return load(folder)
+
+
+def token_scores(method: str, spans: list[tuple[int, int]], scores: list[float]) -> TokenScores:
+    count = len(spans)
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    return TokenScores("a", method, "x", [0] * count, list(range(count)), starts, ends, [""] * count, scores)
+
+
+def unpack(largest: float, packed: str) -> list[float | None]:
+    codes = [
+        64 * heat.ALPHABET.index(packed[at]) + heat.ALPHABET.index(packed[at + 1]) for at in range(0, len(packed), 2)
+    ]
+    return [None if code == 0 else (code - 2048) / 2047 * largest for code in codes]
+
+
+def test_packed_scores_come_back_and_spans_land_on_the_words(run: Run) -> None:
+    entry = heat.packed(run, ["emoji"])["emoji"]
+    words, at = [], 0
+    for gap, length in zip(entry["spans"][0][::2], entry["spans"][0][1::2], strict=True):
+        words.append(EMOJI[at + gap : at + gap + length])
+        at += gap + length
+    assert words == EMOJI.split()
+    rows = [row for row in run.tokens.to_pylist() if row["example_id"] == "emoji" and row["method"] == "gradient"]
+    expected = [row["score"] for row in sorted(rows, key=lambda row: row["position"])]
+    assert unpack(*entry["methods"]["gradient"]) == pytest.approx(expected, abs=max(expected) / 2000)
+
+
+def test_signed_missing_overlapping_and_impossible_tokens(tmp_path: Path) -> None:
+    run = made(
+        tmp_path,
+        token_scores("signed", [(0, 3), (4, 7)], [-2.0, 1.0]),
+        token_scores("partial", [(4, 7)], [0.5]),
+        token_scores("pieces", [(0, 3), (0, 3), (4, 7), (9, 99), (3, 3)], [0.25, 0.5, 1.0, 7.0, 7.0]),
+        token_scores("zero", [(0, 3), (4, 7)], [0.0, 0.0]),
+    )
+    entry = heat.packed(run, ["a"])["a"]
+    assert entry["spans"] == [[0, 3, 1, 3], []]
+    found = {method: unpack(*packed) for method, packed in entry["methods"].items()}
+    assert found["signed"] == pytest.approx([-2.0, 1.0], abs=0.001)
+    assert found["partial"] == [None, 0.5]
+    assert found["pieces"] == pytest.approx([0.75, 1.0], abs=0.001)
+    assert found["zero"] == [0.0, 0.0]
+    assert heat.signed_methods(run) == {"signed"}
+
+
+def test_histogram_counts_like_a_plain_loop() -> None:
+    values = np.array([-1.2, -1.0, -0.95, 0.0, 0.1, 0.3, 0.99, 1.0, 1.0])
+    counts = [0] * 20
+    for value in values:
+        inside = min(max(value, -1), 1)
+        fits = [at for at in range(20) if shapes.TAU_EDGES[at] <= inside < shapes.TAU_EDGES[at + 1]]
+        counts[fits[0] if fits else 19] += 1
+    assert shapes.histogram([values], shapes.TAU_EDGES)["counts"] == [counts]
+    assert shapes.histogram([np.array([])], shapes.TAU_EDGES)["mean"] == [None]
+
+
+def test_violins_keep_within_the_data_and_few_values_stay_dots() -> None:
+    values = np.random.default_rng(0).beta(2, 8, 500)
+    drawn = shapes.violin(values)
+    assert drawn["quartiles"] == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]).tolist(), abs=1e-4)
+    assert max(drawn["density"]) == 1
+    assert min(drawn["grid"]) >= values.min() - 0.02
+    assert max(drawn["grid"]) <= values.max() + 0.02
+    assert shapes.violin(np.array([0.3, 0.1])) == {"n": 2, "quartiles": [0.15, 0.2, 0.25], "points": [0.1, 0.3]}
+    assert shapes.violin(np.array([])) == {"n": 0}
+    assert shapes.violin(np.zeros(50))["density"][0] == 1
+
+
+def test_telling_texts_have_the_largest_products(run: Run) -> None:
+    products = {
+        example: run.by_id[example]["max_attention"] * value
+        for example, value in series(run, JSD).values.items()
+        if run.by_id[example]["n_tokens"] >= 5
+    }
+    assert telling(run, JSD) == sorted(products, key=lambda example: (-products[example], example))[:8]
+
+
+def test_chosen_texts_begin_with_those_shown_and_skip_what_does_not_fit(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heatcheck.report.embed.MOST_CHARACTERS", 20_000)
+    found = chosen(run, ["test-0007"])
+    assert "test-0007" in found
+    assert "huge" not in found
+    assert found == [example for example in run.by_id if example in set(found)]
+    assert found == chosen(run, ["test-0007"])
+
+
+def test_series_cover_every_measure_and_setting(run: Run) -> None:
+    keys = [one.variant.key for one in all_series(run)]
+    assert keys[:2] == ["tau_gradient/kendall", "tau_gradient/top_k@5"]
+    assert keys[-2:] == ["adversarial_tvd/exact@0.01", "adversarial_tvd/published@0.01"]
+    assert len(keys) == 11
+
+
+def test_rare_classes_share_a_panel(tmp_path: Path) -> None:
+    run = load(write_sample(tmp_path, how_many=80, classes=[f"class {number}" for number in range(12)], nasty=False))
+    assert len(run.panels) == 8
+    assert run.panel_names[-1] == "5 others"
+    assert sorted(name for panel in run.panels for name in panel) == sorted(run.classes)
+
+
+def test_every_measure_of_the_report_has_a_range() -> None:
+    assert all(about.low < about.high for about in MEASURES.values())
+
+
+def test_strip_stretches_to_values_beyond_the_range() -> None:
+    drawn = strip_drawing(Measure("m", "m", 0, 1), 3.0, 2.5, 3.5, 0.5)
+    assert '<line x1="296.0" x2="296.0" y1="6" y2="22" class="estimate">' in drawn
