@@ -81,6 +81,7 @@ class Options(TypedDict, total=False):
     """What `audit` and `run` take by name beside the obvious; see `Request`."""
 
     columns: Columns
+    labels: Mapping[str, str]
     data_dir: Path
     skip_bad_rows: bool
     split: str

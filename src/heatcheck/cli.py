@@ -44,6 +44,9 @@ OutFlag = Annotated[
 TextFlag = Annotated[str | None, typer.Option("--text", help="Column with the text (guessed when obvious).")]
 PairFlag = Annotated[str | None, typer.Option("--pair", help="Column with the second text: hypothesis or question.")]
 LabelFlag = Annotated[str | None, typer.Option("--label", help="Column with the class.")]
+LabelsFlag = Annotated[
+    str | None, typer.Option("--labels", help="Classes in order, renamed if you like: no,yes or 0=negative,1=positive.")
+]
 SplitColumnFlag = Annotated[str | None, typer.Option("--split", help="Column that says train, dev or test.")]
 DataDirFlag = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds the papers' data sets.")]
 SkipFlag = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and say so.")]
@@ -72,6 +75,7 @@ def audit(
     text: TextFlag = None,
     pair: PairFlag = None,
     label: LabelFlag = None,
+    labels: LabelsFlag = None,
     split: SplitColumnFlag = None,
     data_dir: DataDirFlag = None,
     skip_bad_rows: SkipFlag = False,
@@ -87,7 +91,7 @@ def audit(
     """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job."""
     from heatcheck import api
 
-    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device)
+    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options |= _training(encoder, attention, epochs, vectors)
     request = api.make_request(model, data, limit, seed, options)
     _finish(request, out or api.default_folder("audit", request))
@@ -102,6 +106,7 @@ def run(
     text: TextFlag = None,
     pair: PairFlag = None,
     label: LabelFlag = None,
+    labels: LabelsFlag = None,
     split: SplitColumnFlag = None,
     data_dir: DataDirFlag = None,
     skip_bad_rows: SkipFlag = False,
@@ -116,7 +121,7 @@ def run(
     from heatcheck import api
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
-    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device)
+    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options["experiments"] = (experiment,)
     options["configs"] = {"adversarial_attention": AdversarialConfig(solver=solver, epsilon=epsilon)}
     request = api.make_request(model, data, limit, seed, options)
@@ -130,6 +135,7 @@ def train(
     text: TextFlag = None,
     pair: PairFlag = None,
     label: LabelFlag = None,
+    labels: LabelsFlag = None,
     split: SplitColumnFlag = None,
     data_dir: DataDirFlag = None,
     skip_bad_rows: SkipFlag = False,
@@ -149,7 +155,7 @@ def train(
     training = _training(encoder, attention, epochs, vectors)
     training["spec"] = replace(training["spec"], temperature=temperature)
     training["recipe"] = replace(training["recipe"], learning_rate=learning_rate)
-    options = _options(_columns(text, pair, label, split), data_dir, skip_bad_rows, threads, device) | training
+    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device) | training
     request = api.make_request(None, data, None, seed, options)
     with _bars() as progress:
         subject = api.train_model(request, out, progress=progress)
@@ -241,8 +247,14 @@ def _columns(text: str | None, pair: str | None, label: str | None, split: str |
     return Columns(text=text, pair=pair, label=label, split=split)
 
 
-def _options(columns: Any, data_dir: Path | None, skip_bad_rows: bool, threads: int | None, device: str) -> Any:
+def _options(
+    columns: Any, labels: str | None, data_dir: Path | None, skip_bad_rows: bool, threads: int | None, device: str
+) -> Any:
+    """Flags that were given, as the options of the Python API."""
+    from heatcheck.data.sources import parse_labels
+
     options = {"columns": columns, "data_dir": data_dir, "skip_bad_rows": skip_bad_rows, "device": device}
+    options |= {} if labels is None else {"labels": parse_labels(labels)}
     return options if threads is None else {**options, "threads": threads}
 
 

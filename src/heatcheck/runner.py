@@ -48,6 +48,7 @@ class Request:
     model: Path | None = None
     data: str = DEFAULT
     columns: Columns = field(default_factory=Columns)
+    labels: Mapping[str, str] | None = None
     data_dir: Path | None = None
     skip_bad_rows: bool = False
     split: str = TEST
@@ -72,6 +73,7 @@ class Request:
             "model": None if self.model is None else str(self.model),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "columns": asdict(self.columns),
+            "labels": None if self.labels is None else dict(self.labels),
             "spec": asdict(self.spec),
             "recipe": asdict(self.recipe),
             "experiments": chosen,
@@ -88,7 +90,7 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     store = Store(out / "steps")
     data = load_data(request)
     subject, model_folder = find_subject(request, data, store, progress)
-    examples = texts_under_test(request, data, subject)
+    examples, data = texts_under_test(request, data, subject)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
     for name in ("performance", *request.experiments):
@@ -130,6 +132,7 @@ def load_data(request: Request) -> Dataset:
     return load(
         request.data,
         request.columns,
+        labels=None if request.labels is None else dict(request.labels),
         data_dir=request.data_dir,
         skip_bad_rows=request.skip_bad_rows,
         seed=request.seed,
@@ -172,15 +175,25 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     return store.step("train", key, work)
 
 
-def texts_under_test(request: Request, data: Dataset, subject: Subject) -> Sequence[Example]:
-    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them."""
-    if request.split not in data.splits:
-        raise InputError(f"{data.name} has no split {request.split!r}, only {', '.join(data.splits)}.")
+def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple[Sequence[Example], Dataset]:
+    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them.
+
+    Data that the model was not trained on and that has no splits of its own is all held out.
+    """
+    if not data.splits.get(request.split):
+        raise InputError(f"{data.name}: there are no {request.split} texts. There are: {_sizes(data)}.")
     examples = data.splits[request.split]
+    if request.model is not None and not data.own_splits and data.fingerprint() != subject.trained_on:
+        examples = [e for split in data.splits.values() for e in split]
+        data = replace(data, notes=(f"All {len(examples):,} rows are tested: the model was not trained on them.",))
     if request.limit is not None and request.limit < len(examples):
         chosen = sorted(random.Random(request.seed).sample(range(len(examples)), request.limit))
         examples = [examples[i] for i in chosen]
-    return with_model_labels(examples, data, subject)
+    return with_model_labels(examples, data, subject), data
+
+
+def _sizes(data: Dataset) -> str:
+    return ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
 
 
 def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject) -> Sequence[Example]:
@@ -294,9 +307,15 @@ def _describe(
         "threads": request.threads,
         "durations": {step: round(seconds, 2) for step, seconds in durations.items()},
         "notes": notes,
-        "model": {"name": subject.name, **asdict(subject.spec), "history": [asdict(e) for e in subject.history]},
+        "model": {
+            "name": subject.name,
+            "description": subject.spec.describe(),
+            **asdict(subject.spec),
+            "history": [asdict(e) for e in subject.history],
+        },
         "dataset": {
             "name": data.name,
+            "description": f"{len(examples):,} {'texts' if data.task == 'single' else 'pairs of texts'}",
             "task": data.task,
             "labels": list(subject.labels),
             "sizes": {split: len(texts) for split, texts in data.splits.items()},

@@ -199,6 +199,8 @@ def test_fits_a_narrow_screen(browser: sync_api.Browser, report_file: Path, sche
     opened = Opened(context, report_file)
     opened.page.locator("#correlation .bar[data-panel='0'][data-bin='12']").click()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    cut = "[...document.querySelectorAll('.numbers')].filter((node) => node.offsetWidth > node.parentNode.clientWidth)"
+    assert opened.page.evaluate(f"{cut}.length") == 0
     assert opened.complaints == []
     context.close()
 

@@ -26,6 +26,7 @@ class Dataset:
     splits: Mapping[str, Sequence[Example]]
     rules: WordRules = field(default_factory=WordRules)
     min_frequency: int = 1
+    own_splits: bool = True  # False: the source had none, and we cut them
     notes: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:

@@ -60,7 +60,8 @@ def table_to_dataset(
     examples = _examples(rows, names, labels)
     splits, split_notes = arrange(examples, seed, where=table.name)
     notes = [note for note in (guessed, ignored, skipped, *split_notes) if note]
-    return Dataset(name, "single" if found.pair is None else "pair", names, splits, notes=tuple(notes))
+    task = "single" if found.pair is None else "pair"
+    return Dataset(name, task, names, splits, own_splits=found.split is not None, notes=tuple(notes))
 
 
 def parse_labels(text: str) -> dict[str, str]:

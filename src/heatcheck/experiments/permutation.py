@@ -25,6 +25,8 @@ from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
+RANDOM_BITS, LAST = np.uint64(0x7FFFFFFF_00000000), np.uint64(0xFFFFFFFF_00000000)  # LAST is above all random ones
+
 
 @dataclass(frozen=True)
 class PermutationConfig:
@@ -49,7 +51,19 @@ def permuted_change(
 ) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
     """The model's output, and how far each shuffle of its attention moves it."""
     encoded = model.encode(model.embed(batch), batch)
-    attention = model.attend(encoded, batch)
+    return change_when_shuffled(model, encoded, model.attend(encoded, batch), batch, permutations, rng)
+
+
+@torch.no_grad()
+def change_when_shuffled(
+    model: AttentiveClassifier,
+    encoded: Float[Tensor, "B T H"],
+    attention: Float[Tensor, "B 1 T"],
+    batch: Batch,
+    permutations: int,
+    rng: np.random.Generator,
+) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
+    """The same, from texts that are encoded already."""
     base = model.probs(model.classify(encoded, attention, batch))
     shuffled = shuffles(attention[:, 0].cpu().numpy(), batch.attended.cpu().numpy(), permutations, rng)
     logits = classify_alternatives(model, encoded, torch.from_numpy(shuffled).to(attention), batch)
@@ -59,20 +73,17 @@ def permuted_change(
 def shuffles(
     weights: Float[ndarray, "B T"], words: Bool[ndarray, "B T"], permutations: int, rng: np.random.Generator
 ) -> Float[ndarray, "P B T"]:
-    """Each row's weights in random order over its words, `permutations` times.
+    """Each row's weights (as float32) in random order over its words, `permutations` times.
 
-    A random key with the position in its low bits sorts faster than it can be arg-sorted.
+    Sorting random numbers that carry a weight in their low half shuffles the weights; sorting is far faster than
+    arg-sorting. Non-words carry 0 and the highest numbers, so they come last and are sent back to their places.
     """
-    bits = max(int(words.shape[1]).bit_length(), 1)
-    keys = rng.integers(0, 2 ** (62 - bits), size=(permutations, *words.shape), dtype=np.int64)
-    places = np.arange(words.shape[1], dtype=np.int64)
-    keys = (keys << bits) | places
-    keys[:, ~words] = np.iinfo(np.int64).max  # non-words sort to the end
+    carried = np.where(words, weights, 0).astype(np.float32).view(np.uint32).astype(np.uint64)
+    keys = rng.integers(0, 2**64, size=(permutations, *words.shape), dtype=np.uint64)
+    keys &= np.where(words, RANDOM_BITS, np.uint64(0))
+    keys |= np.where(words, carried, LAST)
     keys.sort(axis=-1)
-    order = keys & (2**bits - 1)
-    packed = np.argsort(~words, axis=1, kind="stable")  # where each row's words stand, in order
-    inside = np.take_along_axis(words, packed, axis=1)
-    drawn = np.take_along_axis(np.broadcast_to(weights, order.shape), np.minimum(order, words.shape[1] - 1), axis=-1)
-    shuffled = np.zeros_like(drawn)
-    np.put_along_axis(shuffled, np.broadcast_to(packed, order.shape), drawn * inside, axis=-1)
-    return shuffled
+    drawn = keys.astype(np.uint32).view(np.float32)  # the low half
+    length = words.shape[1]
+    place = np.where(words, words.cumsum(1) - 1, length - 1) + length * np.arange(len(words))[:, None]
+    return drawn.reshape(permutations, -1).take(place, axis=1)

@@ -39,6 +39,7 @@ def save(subject: Subject, folder: Path) -> None:
             "recipe": asdict(subject.recipe),
             "labels": subject.labels,
             "seed": subject.seed,
+            "trained_on": subject.trained_on,
             "history": [asdict(e) for e in subject.history],
             "notes": subject.notes,
             "weights_sha256": fingerprint(folder / WEIGHTS),
@@ -76,6 +77,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject:
         vocabulary=Vocabulary(tuple(words["words"]), WordRules(**words["rules"]), spec.n_labels, words["max_length"]),
         labels=tuple(content["labels"]),
         seed=content["seed"],
+        trained_on=content["trained_on"],
         history=tuple(Epoch(**e) for e in content["history"]),
         notes=tuple(content["notes"]),
     )

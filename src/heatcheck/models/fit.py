@@ -70,6 +70,11 @@ def fit(
         history, best = _restore(resume, model, optimizer, generator)
     for number in range(len(history) + 1, recipe.epochs + 1):
         mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
+        if not math.isfinite(mean_loss):
+            kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
+            raise InputError(
+                f"Training diverged in epoch {number}: the loss is not finite. Lower --learning-rate.{kept}"
+            )
         history.append(Epoch(number, mean_loss, select()))
         if _is_best(history, recipe):
             best = _copy(model)
@@ -107,8 +112,6 @@ def _epoch(
         total += float(value.detach())
         progress(number / len(batches))
     model.eval()
-    if not math.isfinite(total):
-        raise InputError("Training diverged: the loss is not finite. Lower --learning-rate and train again.")
     return total / max(len(batches), 1)
 
 

@@ -54,6 +54,20 @@ class ModelSpec:
         if self.temperature <= 0:
             raise InputError(f"temperature {self.temperature} is not above 0.")
 
+    def describe(self) -> str:
+        """One line for people.
+
+        >>> ModelSpec().describe()
+        'bidirectional LSTM, 128 hidden units per direction; additive attention; 2 classes'
+        """
+        per = " per direction" if self.encoder in ("bilstm", "gru") else ""
+        kind = {"bilstm": "bidirectional LSTM", "gru": "bidirectional GRU", "cnn": "convolutional"}
+        encoder = kind.get(self.encoder, self.encoder)
+        softened = f" at temperature {self.temperature:g}" if self.temperature != 1 else ""
+        return (
+            f"{encoder}, {self.hidden} hidden units{per}; {self.attention} attention{softened}; {self.n_labels} classes"
+        )
+
     def build(self, seed: int) -> Attentive:
         """An untrained model; the same seed gives the same weights."""
         with torch.random.fork_rng(devices=[]):

@@ -18,6 +18,7 @@ from heatcheck.data import vocabulary as vocabularies
 from heatcheck.data.dataset import DEV, TRAIN, Dataset
 from heatcheck.data.vectors import load_vectors
 from heatcheck.data.vocabulary import Row, Vocabulary
+from heatcheck.errors import InputError
 from heatcheck.models.attentive import Attentive
 from heatcheck.models.fit import Epoch, Loss, Recipe, fit
 from heatcheck.models.spec import ModelSpec
@@ -36,6 +37,7 @@ class Subject:
     vocabulary: Vocabulary
     labels: tuple[str, ...]
     seed: int
+    trained_on: str = ""  # fingerprint of the data set
     history: tuple[Epoch, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -62,6 +64,9 @@ def train(
 
     `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
     """
+    for split in (TRAIN, DEV):
+        if not data.splits.get(split):
+            raise InputError(f"{data.name}: there are no {split} texts to train with. Give data with a {split} split.")
     vocabulary = vocabularies.build(
         data.splits[TRAIN],
         data.rules,
@@ -75,7 +80,16 @@ def train(
     model = spec.build(seed)
     with torch.no_grad():
         model.embedding.weight.copy_(torch.from_numpy(vectors.values))
-    subject = Subject(f"{spec.encoder}-{spec.attention}", model.to(device), spec, recipe, vocabulary, data.labels, seed)
+    subject = Subject(
+        f"{spec.encoder}-{spec.attention}",
+        model.to(device),
+        spec,
+        recipe,
+        vocabulary,
+        data.labels,
+        seed,
+        trained_on=data.fingerprint(),
+    )
     history = fit(
         model,
         classification_loss(model, data.splits[TRAIN]),

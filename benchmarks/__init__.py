@@ -1,0 +1,1 @@
+"""heatcheck against the papers' procedures written plainly, side by side in one run: `python -m benchmarks`."""

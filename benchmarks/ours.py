@@ -1,0 +1,80 @@
+"""heatcheck's side of each comparison: from batches of token ids to a value per text, or per word of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heatcheck.batch import Batch, Example
+from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.adversary.exact import exact_adversary
+from heatcheck.experiments.permutation import permuted_change
+from heatcheck.explain.types import Explainer, predicted_probability
+from heatcheck.models.attentive import SingleText
+from heatcheck.models.fit import Recipe, fit
+from heatcheck.models.subject import Subject, classification_loss
+from heatcheck.results import Score
+from heatcheck.runner import BATTERY
+
+Values = dict[str, float]  # by text
+Scores = dict[str, np.ndarray]  # by text: the scores of its words
+
+
+def adversary(model: SingleText, batches: Sequence[Batch], epsilon: float) -> Values:
+    return _per_text(batches, lambda batch: _exact(model, batch, epsilon))
+
+
+@torch.no_grad()
+def _exact(model: SingleText, batch: Batch, epsilon: float) -> Tensor:
+    encoded = model.encode(model.embed(batch), batch)
+    attention = model.attend(encoded, batch)[:, 0]
+    return exact_adversary(attention, model.token_logits(encoded)[..., 0], batch.attended, epsilon).jsd
+
+
+def permutation(model: SingleText, batches: Sequence[Batch], permutations: int, seed: int) -> Values:
+    rng = np.random.default_rng(seed)
+    return _per_text(batches, lambda batch: permuted_change(model, batch, permutations, rng)[1].median(0).values)
+
+
+def explanations(model: SingleText, batches: Sequence[Batch], explainer: Explainer) -> Scores:
+    found: Scores = {}
+    for batch in batches:
+        scores = explainer(model, batch, predicted_probability).scores
+        rows = zip(batch.example_ids, scores.double(), batch.attended, strict=True)
+        found |= {name: row[words].numpy() for name, row, words in rows}
+    return found
+
+
+def train_epoch(model: SingleText, batches: Sequence[Batch], examples: Sequence[Example]) -> list[float]:
+    """The loss of each batch, before its step."""
+    loss = classification_loss(model, examples)
+    losses: list[Tensor] = []
+
+    def recorded(batch: Batch) -> Tensor:
+        value = loss(batch)
+        losses.append(value.detach())
+        return value
+
+    generator = torch.Generator().manual_seed(0)
+    fit(model, recorded, lambda _: batches, select=lambda: 0.0, recipe=Recipe(epochs=1), generator=generator)
+    return [float(value) for value in losses]
+
+
+def battery(subject: Subject, examples: Sequence[Example]) -> dict[str, Values]:
+    """The experiments themselves, from texts to the rows of the result tables; what the peer has too is picked out."""
+    found: dict[str, Values] = {}
+    for name in BATTERY:
+        experiment = EXPERIMENTS[name]
+        generator = torch.Generator().manual_seed(0)
+        for row in experiment.measure(subject, examples, experiment.config(), generator=generator):
+            if isinstance(row, Score) and row.statistic == "value" and row.setting != "top_k":
+                value = float("nan") if row.value is None else row.value
+                found.setdefault(row.measure, {})[str(row.example_id)] = value
+    return found
+
+
+def _per_text(batches: Sequence[Batch], measure: Callable[[Batch], Tensor]) -> Values:
+    return {name: value for b in batches for name, value in zip(b.example_ids, measure(b).tolist(), strict=True)}

@@ -1,0 +1,112 @@
+"""Explainers against closed forms, Captum and the definition as a plain loop; and what must not change them."""
+
+import pytest
+import torch
+from captum.attr import InputXGradient
+
+from heatcheck.batch import join, rows, trim, without_token
+from heatcheck.explain import EXPLAINERS
+from heatcheck.explain.types import predicted_probability
+from heatcheck.measure.distributions import tvd
+from heatcheck.models.spec import ENCODERS
+from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
+
+TASKS = [("single", 2), ("single", 4), ("pair", 3)]
+
+
+def test_gradient_of_a_linear_model_is_its_formula():
+    """p = σ(Σ α_t w·e_t) with α fixed: ∂p/∂e_t · e_t = p(1−p) α_t (w·e_t)."""
+    examples = random_examples(6)
+    vocabulary = vocabulary_of(examples, 2)
+    model, batch = linear_toy(len(vocabulary)), vocabulary.batch(examples)
+    attention = model.attend(model.embed(batch), batch)[:, 0]
+    p = model.probs(model.logits(model.embed(batch), batch))[:, 1:]
+    expected = (p * (1 - p) * attention * (model.embed(batch) @ model.w)).abs()
+    ours = EXPLAINERS["gradient"](model, batch, predicted_probability).scores
+    torch.testing.assert_close(ours, expected)
+
+
+def test_leave_one_out_of_a_linear_model_is_its_formula():
+    examples = random_examples(6)
+    vocabulary = vocabulary_of(examples, 2)
+    model, batch = linear_toy(len(vocabulary)), vocabulary.batch(examples)
+    attention = model.attend(model.embed(batch), batch)[:, 0]
+    values = model.embed(batch) @ model.w
+    total = (attention * values).sum(1, keepdim=True)
+    without = (total - attention * values) / (1 - attention)
+    expected = (torch.sigmoid(without) - torch.sigmoid(total)).abs()
+    ours = EXPLAINERS["leave_one_out"](model, batch, predicted_probability).scores
+    several = batch.attended & (batch.attended.sum(1, keepdim=True) > 1)
+    torch.testing.assert_close(ours[several], expected[several], atol=1e-9, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("task", "labels"), TASKS)
+def test_gradient_x_input_equals_captums(task, labels):
+    examples = random_examples(6, task, labels=labels)
+    model, vocabulary = small_model(examples, labels=labels)
+    batch = vocabulary.batch(examples)
+    captum = InputXGradient(lambda e: predicted_probability(model, model.logits(e, batch), batch))
+    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).sum(-1) * batch.words
+    ours = EXPLAINERS["gradient_x_input"](model, batch, predicted_probability)
+    assert ours.signed
+    torch.testing.assert_close(ours.scores, expected.detach())
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("task", "labels"), TASKS)
+def test_leave_one_out_is_the_change_when_the_word_is_deleted(encoder, task, labels):
+    examples = random_examples(5, task, labels=labels)
+    model, vocabulary = small_model(examples, encoder, labels=labels)
+    batch = vocabulary.batch(examples)
+    ours = EXPLAINERS["leave_one_out"](model, batch, predicted_probability).scores
+    with torch.no_grad():
+        base = model.probs(model(batch))
+        for t in range(batch.mask.shape[1]):
+            changed = model.probs(model(without_token(batch, torch.full((len(batch),), t))))
+            here = batch.attended[:, t]
+            torch.testing.assert_close(ours[here, t], tvd(changed, base)[here], atol=1e-5, rtol=1e-5)
+    assert (ours[~batch.attended] == 0).all()
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("task", "labels"), TASKS)
+def test_company_padding_and_order_do_not_change_an_explanation(name, encoder, task, labels):
+    examples = random_examples(6, task, labels=labels)
+    model, vocabulary = small_model(examples, encoder, labels=labels)
+    batch = vocabulary.batch(examples)
+
+    def explain(some):
+        return EXPLAINERS[name](model, some, predicted_probability).scores
+
+    together = explain(batch)
+    reversed_ = explain(rows(batch, torch.arange(5, -1, -1))).flip(0)
+    torch.testing.assert_close(reversed_, together, atol=1e-5, rtol=1e-4)
+    for i in range(6):
+        alone = explain(trim(rows(batch, torch.tensor([i]))))[0]
+        torch.testing.assert_close(together[i, : len(alone)], alone, atol=1e-5, rtol=1e-4)
+    longer = join([batch, vocabulary.batch(random_examples(1, task, labels=labels, longest=40, seed=7))])
+    torch.testing.assert_close(explain(longer)[:6, : together.shape[1]], together, atol=1e-5, rtol=1e-4)
+
+
+def test_gradients_never_ask_cudnn_for_an_rnn_in_eval_mode(monkeypatch):
+    """cuDNN refuses to go backwards through an RNN in eval mode; there is no GPU here, so watch the switch."""
+    examples = random_examples(3)
+    model, vocabulary = small_model(examples)
+    seen = []
+    encode = model.encode
+    monkeypatch.setattr(model, "encode", lambda e, b: (seen.append(torch.backends.cudnn.enabled), encode(e, b))[1])
+    before = torch.backends.cudnn.enabled
+    for name in ("gradient", "gradient_x_input"):
+        EXPLAINERS[name](model, vocabulary.batch(examples), predicted_probability)
+    assert seen == [False, False]
+    assert torch.backends.cudnn.enabled == before
+    assert not model.training
+
+
+def test_a_text_of_one_word_has_scores():
+    examples = random_examples(4, longest=1)
+    model, vocabulary = small_model(examples)
+    batch = vocabulary.batch(examples)
+    for explainer in EXPLAINERS.values():
+        assert torch.isfinite(explainer(model, batch, predicted_probability).scores).all()

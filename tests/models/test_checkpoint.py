@@ -1,0 +1,63 @@
+"""Checkpoints: identical outputs after loading; what cannot be loaded is named in one sentence."""
+
+import json
+import re
+
+import pytest
+import torch
+
+from heatcheck.errors import InputError
+from heatcheck.models import checkpoint
+from heatcheck.models.spec import ENCODERS
+from tests.toys import random_examples, small_subject
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("task", "labels"), [("single", 2), ("pair", 3)])
+def test_a_loaded_model_gives_identical_outputs(tmp_path, encoder, task, labels):
+    examples = random_examples(8, task, labels=labels)
+    subject = small_subject(examples, encoder, labels=labels)
+    checkpoint.save(subject, tmp_path / "model")
+    loaded = checkpoint.load(tmp_path / "model")
+    before, after = (s.model(next(s.batches(examples, 8))) for s in (subject, loaded))
+    assert torch.equal(before, after)
+    assert (loaded.labels, loaded.vocabulary, loaded.spec) == (subject.labels, subject.vocabulary, subject.spec)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    checkpoint.save(small_subject(random_examples(4)), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def refused(path, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        checkpoint.load(path)
+
+
+def test_missing_files(folder, tmp_path):
+    refused(tmp_path / "nowhere", "nowhere: no such folder. Give a folder that `heatcheck train` wrote.")
+    (folder / "model.safetensors").unlink()
+    refused(folder, "model.safetensors is missing. Copy the folder again or train with `heatcheck train`.")
+
+
+def test_truncated_files(folder):
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    refused(folder, "model.safetensors: truncated or changed since it was written")
+    description = folder / "heatcheck.json"
+    description.write_text(description.read_text()[:50])
+    refused(folder, "heatcheck.json: truncated or not JSON")
+
+
+def test_pickles_are_refused(folder, tmp_path):
+    refused(tmp_path / "model.pt", "model.pt: pickled weights can run code when loaded and are refused.")
+    (folder / "heatcheck.json").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04N.")
+    refused(folder, "holds pytorch_model.bin, a pickle, which can run code when loaded and is refused.")
+
+
+def test_another_format_is_refused(folder):
+    description = folder / "heatcheck.json"
+    description.write_text(json.dumps({**json.loads(description.read_text()), "format": 99}))
+    refused(folder, "format 99, this heatcheck reads 1. Train anew.")

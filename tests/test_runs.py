@@ -1,0 +1,162 @@
+"""Whole runs: the demo's path on a small slice, the same bytes for the same seed, and real kills."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import heatcheck
+from heatcheck.data.sources import Columns
+from heatcheck.errors import InputError
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.results import TABLES
+from tests.toys import review_rows, write_reviews
+
+QUICK = {"spec": ModelSpec(embedding_width=16, hidden=8), "recipe": Recipe(epochs=2, vectors="none"), "threads": 1}
+
+
+def table_bytes(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES}
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audit")
+    data = write_reviews(folder / "reviews.csv", 200)
+    return data, heatcheck.audit(data=data, out=folder / "run", **QUICK)
+
+
+def test_an_audit_has_verdict_scores_tokens_and_a_page(audited):
+    _, run = audited
+    assert run.verdict["headline"]
+    assert {f["experiment"] for f in run.verdict["findings"]} == {"correlation", "permutation", "adversarial_attention"}
+    scores = run.scores
+    aggregates = scores[scores.example_id.isna()]
+    assert {"f1", "accuracy", "roc_auc", "tau_gradient", "permutation_tvd", "adversarial_jsd"} <= set(
+        aggregates.measure
+    )
+    assert aggregates[aggregates.value.notna()].low.notna().all()
+    assert (aggregates.value.isna() == aggregates.reason.notna()).all()
+    assert set(run.tokens.method) == {"attention", "gradient", "leave_one_out", "adversarial_attention"}
+    text = dict(zip(run.examples.example_id, run.examples.text, strict=True))
+    for row in run.tokens.head(200).itertuples():
+        assert text[row.example_id][row.start : row.end] == row.token
+    assert (run.folder / "report.html").read_text().startswith("<!doctype html>")
+    assert "srcdoc" in run._repr_html_()
+    assert run.description["status"] == "finished"
+
+
+def test_the_same_seed_gives_the_same_tables_byte_for_byte(audited, tmp_path):
+    data, run = audited
+    again = heatcheck.audit(data=data, out=tmp_path / "again", **QUICK)
+    assert table_bytes(again.folder) == table_bytes(run.folder)
+    assert (again.folder / "report.html").read_text().count("<section") == (
+        run.folder / "report.html"
+    ).read_text().count("<section")
+    other = heatcheck.audit(data=data, out=tmp_path / "other", seed=1, **QUICK)
+    assert table_bytes(other.folder)["scores"] != table_bytes(run.folder)["scores"]
+
+
+def test_repeating_a_finished_run_does_nothing_new(audited):
+    data, run = audited
+    steps = {p: p.stat().st_mtime_ns for p in (run.folder / "steps").rglob("*.parquet")}
+    heatcheck.audit(data=data, out=run.folder, **QUICK)
+    assert {p: p.stat().st_mtime_ns for p in (run.folder / "steps").rglob("*.parquet")} == steps
+
+
+def test_another_run_in_the_same_folder_is_refused(audited):
+    data, run = audited
+    with pytest.raises(InputError, match=r"holds another run .* Give another --out, or delete that folder\."):
+        heatcheck.audit(data=data, out=run.folder, limit=7, **QUICK)
+    (run.folder / "notes").mkdir(exist_ok=True)
+    (run.folder / "notes" / "mine.txt").write_text("x")
+    with pytest.raises(InputError, match="exists and is not a heatcheck run"):
+        heatcheck.audit(data=data, out=run.folder / "notes", **QUICK)
+
+
+def test_a_given_model_is_tested_on_all_of_a_file_it_was_not_trained_on(audited, tmp_path):
+    data, run = audited
+    (model,) = (run.folder / "steps").glob("train-*")
+    other = write_reviews(tmp_path / "other.csv", 40, seed=9)
+    fresh = heatcheck.run("permutation", model, other, out=tmp_path / "fresh", threads=1)
+    assert len(fresh.examples) == 40
+    assert fresh.description["notes"][0] == "All 40 rows are tested: the model was not trained on them."
+    same = heatcheck.run("permutation", model, data, out=tmp_path / "same", threads=1)
+    assert len(same.examples) == run.description["dataset"]["sizes"]["test"]
+
+
+def test_labels_that_the_model_does_not_know_are_refused(audited, tmp_path):
+    _, run = audited
+    (model,) = (run.folder / "steps").glob("train-*")
+    file = tmp_path / "stars.csv"
+    file.write_text("text,label\n" + "\n".join(f"the film {i},{i % 3} stars" for i in range(30)))
+    with pytest.raises(
+        InputError, match="has the label '0 stars', which the model does not know: it was trained on bad, good"
+    ):
+        heatcheck.run("permutation", model, file, out=tmp_path / "run", threads=1)
+
+
+@pytest.mark.parametrize("columns", [Columns(), Columns(text="premise", pair="hypothesis", label="gold")])
+def test_pairs_run_through_every_experiment(tmp_path, columns):
+    file = tmp_path / "pairs.jsonl"
+    texts = [text for text, _ in review_rows(60)]
+    rows = [
+        {"premise": a, "hypothesis": b, "gold" if columns.label else "label": ("yes", "no", "maybe")[i % 3]}
+        for i, (a, b) in enumerate(zip(texts, reversed(texts), strict=True))
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    run = heatcheck.audit(data=file, columns=columns, out=tmp_path / "run", limit=8, **QUICK)
+    jsd = run.scores.query("measure == 'adversarial_jsd' and example_id.notna()")
+    assert set(jsd.setting) == {"search"}
+    assert len(jsd) == len(run.examples)
+
+
+def command(out: Path, data: Path) -> list[str]:
+    flags = ["--data", str(data), "--out", str(out), "--threads", "1", "--epochs", "3", "--vectors", "none"]
+    return [sys.executable, "-m", "heatcheck.cli", "audit", *flags]
+
+
+def killed_when(what: str, out: Path, data: Path) -> bool:
+    """Start the command, and SIGKILL it as soon as a file that matches `what` is there. False if it finished first."""
+    process = subprocess.Popen(command(out, data), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        if any(out.glob(what)):
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+        time.sleep(0.002)
+    assert process.returncode == 0
+    return False
+
+
+def test_killing_at_any_moment_and_repeating_finishes_to_the_same_tables(tmp_path):
+    data = tmp_path / "reviews.csv"
+    rows = review_rows(660)
+    parts = ["train"] * 100 + ["dev"] * 40 + ["test"] * 520  # three shards of test texts
+    body = "\n".join(
+        f"{text} {i},{label},{part}" for i, ((text, label), part) in enumerate(zip(rows, parts, strict=True))
+    )
+    data.write_text(f"text,label,split\n{body}\n")
+    whole = tmp_path / "whole"
+    subprocess.run(command(whole, data), check=True, capture_output=True)
+    out = tmp_path / "killed"
+    moments = [
+        "run.json",
+        "steps/.train-*.partial/resume.safetensors",
+        "steps/train-*",
+        "steps/.correlation-*.partial",
+        "steps/correlation-*",
+        "steps/adversarial_attention-*",
+        "examples.parquet",
+    ]
+    kills = sum(killed_when(moment, out, data) for moment in moments)
+    assert kills >= 6
+    subprocess.run(command(out, data), check=True, capture_output=True)
+    assert table_bytes(out) == table_bytes(whole)
+    assert not list(out.rglob("*.part"))
