@@ -1,6 +1,7 @@
 """What is timed against what, and what both sides have to agree on.
 
-Both sides start from token ids (the battery of ours from raw texts) and end with a value per text or per word.
+Where a procedure starts from encoded texts (permutations, adversary), both sides are given those; else both start from
+token ids, but for the battery, where ours starts from raw texts and goes on to the rows of the result tables.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ SAME_LOSS = 1e-3  # rounding differs, and training amplifies it
 def adversary(setting: Setting) -> Outcome:
     """Paper 1, section 4.2.2: the same ε and the same filter on both sides."""
     model, plain = setting.model, setting.plain_model()
-    batches, texts = setting.our_batches(), setting.plain_batches()
+    batches = ours.encoded(model, setting.our_batches())
+    texts = [plain.encoded(t) for t in setting.plain_batches()]
     timing = side_by_side(
         lambda: ours.adversary(model, batches, EPSILON),
         lambda: procedures.adversary(plain, texts, Search(epsilon=EPSILON), SEED),
-        repetitions=setting.repetitions,
-        peer_repetitions=1,
+        repetitions=1,
+        ours_per_peer=2 * setting.repetitions,
     )
     gain = difference(timing.ours, timing.peer)
     said = f"JSD above the search's by {gain.mean():.4f} on average, by {gain.min():+.1e} at least"
@@ -45,11 +47,13 @@ def adversary(setting: Setting) -> Outcome:
 def permutation(setting: Setting) -> Outcome:
     """Paper 1, section 4.2.1: the draws differ, so the medians agree on average only."""
     model, plain = setting.model, setting.plain_model()
-    batches, texts = setting.our_batches(), setting.plain_batches()
+    batches = ours.encoded(model, setting.our_batches())
+    texts = [plain.encoded(t) for t in setting.plain_batches()]
     timing = side_by_side(
         lambda: ours.permutation(model, batches, PERMUTATIONS, SEED),
         lambda: procedures.permutation(plain, texts, PERMUTATIONS, SEED),
         repetitions=setting.repetitions,
+        ours_per_peer=4,
     )
     gap = difference(timing.ours, timing.peer)
     noise = gap.std() / len(gap) ** 0.5
@@ -80,6 +84,7 @@ def kendall(setting: Setting) -> Outcome:
         lambda: np.stack(our_kendall(x, y, words)),
         lambda: np.stack(plain_kendall(first.values(), second.values())),
         repetitions=setting.repetitions,
+        ours_per_peer=4,
     )
     worst = float(np.nanmax(np.abs(timing.ours - timing.peer)))
     same = bool((np.isnan(timing.ours) == np.isnan(timing.peer)).all()) and worst <= 1e-12
@@ -110,8 +115,8 @@ def battery(setting: Setting) -> Outcome:
     timing = side_by_side(
         lambda: ours.battery(setting.subject, setting.examples),
         lambda: procedures.battery(plain, texts, Search(epsilon=EPSILON), PERMUTATIONS, SEED),
-        repetitions=max(setting.repetitions // 2, 1),
-        peer_repetitions=1,
+        repetitions=1,
+        ours_per_peer=2,
     )
     names = ("tau_gradient", "tau_loo", "tau_gradient_loo")
     gaps = {name: float(np.nanmean(np.abs(difference(timing.ours[name], timing.peer[name])))) for name in names}

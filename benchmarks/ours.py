@@ -1,8 +1,9 @@
-"""heatcheck's side of each comparison: from batches of token ids to a value per text, or per word of a text."""
+"""heatcheck's side of each comparison: to a value per text, or per word of a text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.adversary.exact import exact_adversary
-from heatcheck.experiments.permutation import permuted_change
+from heatcheck.experiments.permutation import change_when_shuffled
 from heatcheck.explain.types import Explainer, predicted_probability
 from heatcheck.models.attentive import SingleText
 from heatcheck.models.fit import Recipe, fit
@@ -23,20 +24,39 @@ Values = dict[str, float]  # by text
 Scores = dict[str, np.ndarray]  # by text: the scores of its words
 
 
-def adversary(model: SingleText, batches: Sequence[Batch], epsilon: float) -> Values:
-    return _per_text(batches, lambda batch: _exact(model, batch, epsilon))
+@dataclass(frozen=True)
+class Encoded:
+    """A batch behind the encoder, where paper 1's section 4.2 starts."""
+
+    batch: Batch
+    hidden: Tensor
+    attention: Tensor
 
 
 @torch.no_grad()
-def _exact(model: SingleText, batch: Batch, epsilon: float) -> Tensor:
-    encoded = model.encode(model.embed(batch), batch)
-    attention = model.attend(encoded, batch)[:, 0]
-    return exact_adversary(attention, model.token_logits(encoded)[..., 0], batch.attended, epsilon).jsd
+def encoded(model: SingleText, batches: Sequence[Batch]) -> list[Encoded]:
+    hidden = [model.encode(model.embed(batch), batch) for batch in batches]
+    return [Encoded(b, h, model.attend(h, b)) for b, h in zip(batches, hidden, strict=True)]
 
 
-def permutation(model: SingleText, batches: Sequence[Batch], permutations: int, seed: int) -> Values:
+def adversary(model: SingleText, texts: Sequence[Encoded], epsilon: float) -> Values:
+    return _per_text(texts, lambda text: _exact(model, text, epsilon))
+
+
+@torch.no_grad()
+def _exact(model: SingleText, text: Encoded, epsilon: float) -> Tensor:
+    token_logits = model.token_logits(text.hidden)[..., 0]
+    return exact_adversary(text.attention[:, 0], token_logits, text.batch.attended, epsilon).jsd
+
+
+def permutation(model: SingleText, texts: Sequence[Encoded], permutations: int, seed: int) -> Values:
     rng = np.random.default_rng(seed)
-    return _per_text(batches, lambda batch: permuted_change(model, batch, permutations, rng)[1].median(0).values)
+    return _per_text(texts, lambda text: _shuffled(model, text, permutations, rng))
+
+
+def _shuffled(model: SingleText, text: Encoded, permutations: int, rng: np.random.Generator) -> Tensor:
+    change = change_when_shuffled(model, text.hidden, text.attention, text.batch, permutations, rng)[1]
+    return change.median(0).values
 
 
 def explanations(model: SingleText, batches: Sequence[Batch], explainer: Explainer) -> Scores:
@@ -76,5 +96,6 @@ def battery(subject: Subject, examples: Sequence[Example]) -> dict[str, Values]:
     return found
 
 
-def _per_text(batches: Sequence[Batch], measure: Callable[[Batch], Tensor]) -> Values:
-    return {name: value for b in batches for name, value in zip(b.example_ids, measure(b).tolist(), strict=True)}
+def _per_text(texts: Sequence[Encoded], measure: Callable[[Encoded], Tensor]) -> Values:
+    rows = ((text.batch.example_ids, measure(text).tolist()) for text in texts)
+    return {name: value for names, values in rows for name, value in zip(names, values, strict=True)}

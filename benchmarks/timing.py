@@ -43,18 +43,17 @@ class Outcome:
 
 
 def side_by_side(
-    ours: Callable[[], Ours], peer: Callable[[], Peer], *, repetitions: int, peer_repetitions: int | None = None
+    ours: Callable[[], Ours], peer: Callable[[], Peer], *, repetitions: int, ours_per_peer: int = 1
 ) -> Timed[Ours, Peer]:
-    """The order within a round alternates. A peer that takes minutes is run in the first rounds only."""
+    """`repetitions` of the peer, each with half of our runs before it and half behind."""
     our_seconds: list[float] = []
     peer_seconds: list[float] = []
-    for round_ in range(repetitions):
-        runs_peer = round_ < (peer_repetitions or repetitions)
-        if runs_peer and round_ % 2:
-            peer_result = timed(peer, peer_seconds)
-        our_result = timed(ours, our_seconds)
-        if runs_peer and not round_ % 2:
-            peer_result = timed(peer, peer_seconds)
+    for _ in range(repetitions):
+        for run in range(ours_per_peer + 1):
+            if run == (ours_per_peer + 1) // 2:
+                peer_result = timed(peer, peer_seconds)
+            else:
+                our_result = timed(ours, our_seconds)
     return Timed(statistics.median(our_seconds), statistics.median(peer_seconds), our_result, peer_result)
 
 

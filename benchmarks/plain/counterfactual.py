@@ -8,18 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.plain.model import PlainModel, Texts
+from benchmarks.plain.model import Encoded, PlainModel
 
 
 @torch.no_grad()
-def permuted(model: PlainModel, texts: Texts, permutations: int, rng: np.random.Generator) -> Tensor:
-    """Median TVD over the permutations of each text's attention. Hidden states are computed once, decoded each time."""
-    hidden, attention, logit = model(texts)
-    base = torch.sigmoid(logit)
-    changes = [
-        (torch.sigmoid(model.decode(hidden, shuffled(attention, texts.lengths, rng))) - base).abs()
-        for _ in range(permutations)
-    ]
+def permuted(model: PlainModel, text: Encoded, permutations: int, rng: np.random.Generator) -> Tensor:
+    """Median TVD over the permutations of each text's attention; the hidden states are decoded each time."""
+    changes = []
+    for _ in range(permutations):
+        attention = shuffled(text.attention, text.texts.lengths, rng)
+        changes.append((torch.sigmoid(model.decode(text.hidden, attention)) - text.probability).abs())
     return torch.from_numpy(np.median(torch.stack(changes).numpy(), axis=0))
 
 
@@ -43,11 +41,9 @@ class Search:
     epsilon: float = 0.01
 
 
-def adversarial(model: PlainModel, texts: Texts, search: Search, generator: torch.Generator) -> Tensor:
+def adversarial(model: PlainModel, text: Encoded, search: Search, generator: torch.Generator) -> Tensor:
     """ε-max JSD by gradient ascent from log-uniform attention plus noise."""
-    with torch.no_grad():
-        hidden, attention, logit = model(texts)
-        base = torch.sigmoid(logit)
+    texts, hidden, attention, base = text.texts, text.hidden, text.attention, text.probability
     noise = torch.randn((search.attentions, *attention.shape), generator=generator)
     uniform = -torch.log((texts.lengths - 2).float())[:, None]
     scores = (uniform + search.noise * noise).masked_fill(~texts.words, -torch.inf).requires_grad_()

@@ -66,6 +66,16 @@ class Attention(nn.Module):
         return torch.softmax(scores.masked_fill(~words, -torch.inf), dim=-1)
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """A batch behind the encoder: hidden states B T H, attention B T, probability B."""
+
+    texts: Texts
+    hidden: Tensor
+    attention: Tensor
+    probability: Tensor
+
+
 class PlainModel(nn.Module):
     """Embedding and BiLSTM, attention, linear decoder with one sigmoid output."""
 
@@ -85,3 +95,8 @@ class PlainModel(nn.Module):
         hidden = self.encoder(self.encoder.embedding(texts.ids), texts.lengths)
         attention = self.attention(hidden, texts.words)
         return hidden, attention, self.decode(hidden, attention)
+
+    @torch.no_grad()
+    def encoded(self, texts: Texts) -> Encoded:
+        hidden, attention, logit = self(texts)
+        return Encoded(texts, hidden, attention, torch.sigmoid(logit))

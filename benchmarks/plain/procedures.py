@@ -10,19 +10,19 @@ from torch import Tensor
 
 from benchmarks.plain import counterfactual, importance
 from benchmarks.plain.importance import Scores, by_text
-from benchmarks.plain.model import PlainModel, Texts
+from benchmarks.plain.model import Encoded, PlainModel, Texts
 
 Values = dict[str, float]  # by text
 
 
-def adversary(model: PlainModel, batches: Sequence[Texts], search: counterfactual.Search, seed: int) -> Values:
+def adversary(model: PlainModel, encoded: Sequence[Encoded], search: counterfactual.Search, seed: int) -> Values:
     generator = torch.Generator().manual_seed(seed)
-    return _per_text(batches, lambda texts: counterfactual.adversarial(model, texts, search, generator))
+    return _per_text(encoded, lambda text: counterfactual.adversarial(model, text, search, generator))
 
 
-def permutation(model: PlainModel, batches: Sequence[Texts], permutations: int, seed: int) -> Values:
+def permutation(model: PlainModel, encoded: Sequence[Encoded], permutations: int, seed: int) -> Values:
     rng = np.random.default_rng(seed)
-    return _per_text(batches, lambda texts: counterfactual.permuted(model, texts, permutations, rng))
+    return _per_text(encoded, lambda text: counterfactual.permuted(model, text, permutations, rng))
 
 
 def leave_one_out(model: PlainModel, batches: Sequence[Texts]) -> Scores:
@@ -50,11 +50,16 @@ def battery(
         "tau_loo": (attention, without),
         "tau_gradient_loo": (gradient, without),
     }
-    found = {name: dict(zip(x, importance.kendall(x.values(), y.values())[0], strict=True)) for name, (x, y) in pairs.items()}
-    found["permutation_tvd"] = permutation(model, batches, permutations, seed)
-    found["adversarial_jsd"] = adversary(model, batches, search, seed)
+    found: dict[str, Values] = {}
+    for name, (x, y) in pairs.items():
+        tau, _ = importance.kendall(x.values(), y.values())
+        found[name] = dict(zip(x, tau.tolist(), strict=True))
+    encoded = [model.encoded(texts) for texts in batches]
+    found["permutation_tvd"] = permutation(model, encoded, permutations, seed)
+    found["adversarial_jsd"] = adversary(model, encoded, search, seed)
     return found
 
 
-def _per_text(batches: Sequence[Texts], measure: Callable[[Texts], Tensor]) -> Values:
-    return {name: value for texts in batches for name, value in zip(texts.names, measure(texts).tolist(), strict=True)}
+def _per_text(encoded: Sequence[Encoded], measure: Callable[[Encoded], Tensor]) -> Values:
+    rows = ((text.texts.names, measure(text).tolist()) for text in encoded)
+    return {name: value for names, values in rows for name, value in zip(names, values, strict=True)}

@@ -202,7 +202,7 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", help="Folder for models and results; repeating continues there.")
     ] = Path("runs/paper-1"),
-    page: Annotated[Path | None, typer.Option("--page", help="Write the tables there, as Markdown.")] = None,
+    page: Annotated[Path | None, typer.Option("--page", help="Put the tables into this Markdown page.")] = None,
     only: Annotated[list[str] | None, typer.Option("--only", help="Only these data sets; may be repeated.")] = None,
     limit: LimitFlag = None,
     threads: ThreadsFlag = None,
@@ -211,15 +211,14 @@ def reproduce(
     from heatcheck import reproduce as reproduction
 
     with _bars() as progress:
-        text = reproduction.reproduce(
+        blocks = reproduction.reproduce(
             paper, data_dir=data_dir, out=out, only=only, limit=limit, threads=threads or 1, progress=progress
         )
     if page is not None:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+        reproduction.write_page(page, blocks)
         out_console.print(str(page))
     else:
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join(f"{name}\n\n{block}\n" for name, block in blocks.items()))
 
 
 def _finish(request: Any, out: Path) -> None:

@@ -33,7 +33,7 @@ from heatcheck.experiments.summary import summarise, summarise_performance
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject, train
+from heatcheck.models.subject import Subject, check_trainable, train
 from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, TABLES, Origin
 
@@ -84,12 +84,15 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     """Do all of `request`, into the folder `out`; what is there already is reused."""
     progress = progress or Silent()
     check_experiments(request.experiments)
-    claim(out, request, command)
     began = time.monotonic()
     torch.set_num_threads(request.threads)
-    store = Store(out / "steps")
     data = load_data(request)
-    subject, model_folder = find_subject(request, data, store, progress)
+    given = None if request.model is None else checkpoint.load(request.model, request.device)
+    check_fit(request, data, given)
+    claim(out, request, command)  # nothing is written before this: wrong input leaves nothing behind
+    store = Store(out / "steps")
+    model_folder = request.model or train_step(request, data, store, progress)
+    subject = given or checkpoint.load(model_folder, request.device)
     examples, data = texts_under_test(request, data, subject)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
@@ -112,17 +115,18 @@ def check_experiments(names: Sequence[str]) -> None:
 
 
 def claim(out: Path, request: Request, command: str) -> None:
-    """Make `out` ours, or refuse if it holds another run."""
+    """Make `out` ours, or refuse if it holds another run. An unfinished one gives way: its steps keep their keys."""
     identity = digest(request.settings())
     if (out / "run.json").exists():
         other = results.read_run(out)
-        if other.get("identity") != identity:
+        if other.get("identity") == identity:
+            return
+        if other["status"] == "finished":
             raise InputError(
                 f"{out}: holds another run ({other.get('command') or 'made in Python'}). "
                 "Give another --out, or delete that folder."
             )
-        return
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out}: exists and is not a heatcheck run. Give another --out.")
     running = {"schema_version": SCHEMA_VERSION, "identity": identity, "command": command, "status": "running"}
     results.write_json(out / "run.json", running)
@@ -139,15 +143,8 @@ def load_data(request: Request) -> Dataset:
     )
 
 
-def find_subject(request: Request, data: Dataset, store: Store, progress: Progress) -> tuple[Subject, Path]:
-    """Load the model that was given, or train one (a step: found again, and continued after a kill)."""
-    if request.model is not None:
-        return checkpoint.load(request.model, request.device), request.model
-    folder = train_step(request, data, store, progress)
-    return checkpoint.load(folder, request.device), folder
-
-
 def train_step(request: Request, data: Dataset, store: Store, progress: Progress) -> Path:
+    """The folder of the trained model: found again, or trained, from its last epoch if it was killed."""
     key = {
         "data": data.fingerprint(),
         "spec": asdict(request.spec),
@@ -180,8 +177,6 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple
 
     Data that the model was not trained on and that has no splits of its own is all held out.
     """
-    if not data.splits.get(request.split):
-        raise InputError(f"{data.name}: there are no {request.split} texts. There are: {_sizes(data)}.")
     examples = data.splits[request.split]
     if request.model is not None and not data.own_splits and data.fingerprint() != subject.trained_on:
         examples = [e for split in data.splits.values() for e in split]
@@ -192,19 +187,30 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple
     return with_model_labels(examples, data, subject), data
 
 
-def _sizes(data: Dataset) -> str:
-    return ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
+def check_fit(request: Request, data: Dataset, given: Subject | None) -> None:
+    """Can this data be tested, with the model that was given or after training one?"""
+    if given is None:
+        check_trainable(data)
+    if not data.splits.get(request.split):
+        sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
+        raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
+    if given is None:
+        return
+    task = "single" if data.task == "single" else "pair"
+    if task != given.spec.task:
+        kinds = {"single": "a single text", "pair": "pairs of texts"}
+        raise InputError(f"{data.name} has {kinds[task]}, but {given.name} takes {kinds[given.spec.task]}.")
+    unknown = [label for label in data.labels if label not in given.labels]
+    if unknown:
+        raise InputError(
+            f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
+            f"{', '.join(given.labels)}. Rename the labels with --labels."
+        )
 
 
 def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject) -> Sequence[Example]:
     if data.labels == subject.labels:
         return examples
-    unknown = [label for label in data.labels if label not in subject.labels]
-    if unknown:
-        raise InputError(
-            f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
-            f"{', '.join(subject.labels)}. Rename the labels in the data."
-        )
     index = {i: subject.labels.index(label) for i, label in enumerate(data.labels)}
     return [replace(e, label=index[e.label]) for e in examples]
 

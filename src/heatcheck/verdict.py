@@ -149,16 +149,14 @@ def _outcome(test: Test, low: float, high: float, n: int) -> str:
 
 
 def headline(findings: list[Finding]) -> str:
-    """
-    >>> headline([])
-    'No test could be run.'
-    """
-    if not findings:
-        return "No test could be run."
-    failed = [f for f in findings if f.outcome == "fails"]
-    open_ = [f for f in findings if f.outcome == "cannot tell"]
+    """What the tests say together, without averaging them."""
+    n = len(findings)
+    of_all = "the only test that was run" if n == 1 else f"{{}} of {n} tests"
+    failed = sum(f.outcome == "fails" for f in findings)
+    undecided = sum(f.outcome == "cannot tell" for f in findings)
     if failed:
-        return f"Do not show this model's attention as an explanation: it fails {len(failed)} of {len(findings)} tests."
-    if open_:
-        return f"No test failed, but {len(open_)} of {len(findings)} cannot be told from so few texts."
-    return f"Attention passed all {len(findings)} tests that were run. That is evidence, not proof."
+        return f"Do not show this model's attention as an explanation: it fails {of_all.format(failed)}."
+    if undecided:
+        return f"No test failed, but the texts are too few to decide {of_all.format(undecided)}."
+    passed = of_all if n == 1 else f"all {n} tests that were run"
+    return f"Attention passed {passed}. That is evidence, not proof."

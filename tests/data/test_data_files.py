@@ -171,11 +171,10 @@ def test_split_column_that_is_none() -> None:
     )
 
 
-def test_too_few_rows() -> None:
-    assert error(table(text=["a", "b"], label=["x", "y"])) == (
-        "r.csv: 2 rows are too few to cut train, dev and test from them. "
-        "Give at least 3 rows of each class, or a column that says the split (--split)."
-    )
+def test_too_few_rows_to_split_are_all_for_testing() -> None:
+    data = table_to_dataset(table(text=["a", "b"], label=["x", "y"]), Columns(), name="r")
+    assert {split: len(texts) for split, texts in data.splits.items()} == {"train": 0, "dev": 0, "test": 2}
+    assert data.notes[-1] == "2 rows are too few to cut train and dev from: all can be tested, none trained on."
 
 
 def test_ids_are_the_files_or_its_row_numbers(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def numbered(n: int, n_classes: int) -> list[Example]:
 
 @given(n=st.integers(15, 300), seed=st.integers(0, 100))
 def test_three_way_is_stratified(n: int, seed: int) -> None:
-    parts = three_way(numbered(n, 3), seed, where="r")
+    parts = three_way(numbered(n, 3), seed)
     of_class = Counter(i % 3 for i in range(n))
     for name, share in (("train", 0.8), ("dev", 0.1), ("test", 0.1)):
         counts = Counter(e.label for e in parts[name])
@@ -39,8 +39,8 @@ def test_three_way_is_stratified(n: int, seed: int) -> None:
 
 def test_split_depends_on_the_seed_and_not_on_order_or_other_rows() -> None:
     examples = numbered(200, 2)
-    test = {e.text for e in three_way(examples, 0, where="r")["test"]}
-    assert {e.text for e in three_way(examples[::-1], 0, where="r")["test"]} == test
-    assert {e.text for e in three_way(examples, 1, where="r")["test"]} != test
-    larger = {e.text for e in three_way(numbered(220, 2), 0, where="r")["test"]}
+    test = {e.text for e in three_way(examples, 0)["test"]}
+    assert {e.text for e in three_way(examples[::-1], 0)["test"]} == test
+    assert {e.text for e in three_way(examples, 1)["test"]} != test
+    larger = {e.text for e in three_way(numbered(220, 2), 0)["test"]}
     assert len(test - larger) <= 2  # most rows stay where they were

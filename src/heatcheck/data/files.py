@@ -58,7 +58,7 @@ def table_to_dataset(
     rows, skipped = _good_rows(table, found, labels, skip_bad_rows)
     names = _class_names(table, rows, found, labels)
     examples = _examples(rows, names, labels)
-    splits, split_notes = arrange(examples, seed, where=table.name)
+    splits, split_notes = arrange(examples, seed)
     notes = [note for note in (guessed, ignored, skipped, *split_notes) if note]
     task = "single" if found.pair is None else "pair"
     return Dataset(name, task, names, splits, own_splits=found.split is not None, notes=tuple(notes))
@@ -222,13 +222,15 @@ def _usable_split(table: Table, found: Columns, given: Columns) -> tuple[Columns
     return replace(found, split=None), f"Column {found.split!r} holds no train, dev or test and was not used as split."
 
 
-def arrange(examples: Sequence[tuple[Example, str | None]], seed: int, *, where: str) -> tuple[Parts, list[str]]:
+def arrange(examples: Sequence[tuple[Example, str | None]], seed: int) -> tuple[Parts, list[str]]:
     """Splits as the data has them, and what is missing cut from what is there."""
     parts: Parts = {name: [e for e, split in examples if split == name] for name in (TRAIN, DEV, TEST)}
     notes = []
     if not any(parts.values()) or not (parts[DEV] or parts[TEST]):
-        notes.append(f"Split by us into train, dev and test (80/10/10, stratified, seed {seed}).")
-        return three_way([e for e, _ in examples], seed, where=where), notes
+        parts = three_way([e for e, _ in examples], seed)
+        enough = f"Split by us into train, dev and test (80/10/10, stratified, seed {seed})."
+        few = f"{len(examples)} rows are too few to cut train and dev from: all can be tested, none trained on."
+        return parts, [enough if parts[TRAIN] else few]
     if not parts[TEST]:
         parts[TEST], parts[DEV] = parts[DEV], []
         notes.append("There is no test split: the dev split is tested on.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,3 @@ class Store:
 
     def is_done(self, name: str, key: Mapping[str, Any]) -> bool:
         return self.place(name, key).exists()
-
-    def clear(self) -> None:
-        """Forget everything."""
-        shutil.rmtree(self.root, ignore_errors=True)

@@ -7,13 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
+from heatcheck.models.protocols import AttentiveClassifier, Decide, SharesDecoding
 
 
-def classify_alternatives(
-    model: AttentiveClassifier, encoded: Float[Tensor, "B T H"], attentions: Float[Tensor, "N B T"], batch: Batch
-) -> Float[Tensor, "N B C"]:
-    """Logits under each of N attentions. A linear decoder needs only its per-token logits."""
-    if isinstance(model, LinearDecoder):
-        return (attentions.transpose(0, 1) @ model.token_logits(encoded)).transpose(0, 1)
-    return torch.stack([model.classify(encoded, attention[:, None], batch) for attention in attentions])
+def decider(model: AttentiveClassifier, encoded: Float[Tensor, "B T H"], batch: Batch) -> Decide:
+    """Class distributions under any number of attentions; what does not depend on them is computed once, if it can."""
+    if isinstance(model, SharesDecoding):
+        decide = model.decoder(encoded, batch)
+        return lambda attentions: model.probs(decide(attentions))
+    return lambda attentions: torch.stack(
+        [model.probs(model.classify(encoded, attention[:, None], batch)) for attention in attentions]
+    )

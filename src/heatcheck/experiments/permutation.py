@@ -18,14 +18,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
-from heatcheck.experiments.alternatives import classify_alternatives
+from heatcheck.experiments.alternatives import decider
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
-RANDOM_BITS, LAST = np.uint64(0x7FFFFFFF_00000000), np.uint64(0xFFFFFFFF_00000000)  # LAST is above all random ones
+# Halves of a sort key: random above, a place below. LAST is above every random half.
+RANDOM, LAST, LOW_HALF = (np.uint64(x) for x in (0x7FFFFFFF_00000000, 0xFFFFFFFF_00000000, 0x00000000_FFFFFFFF))
 
 
 @dataclass(frozen=True)
@@ -64,26 +65,26 @@ def change_when_shuffled(
     rng: np.random.Generator,
 ) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
     """The same, from texts that are encoded already."""
-    base = model.probs(model.classify(encoded, attention, batch))
     shuffled = shuffles(attention[:, 0].cpu().numpy(), batch.attended.cpu().numpy(), permutations, rng)
-    logits = classify_alternatives(model, encoded, torch.from_numpy(shuffled).to(attention), batch)
-    return base, tvd(model.probs(logits), base)
+    own_first = torch.cat([attention.transpose(0, 1), torch.from_numpy(shuffled).to(attention)])
+    probs = decider(model, encoded, batch)(own_first)
+    return probs[0], tvd(probs[1:], probs[0])
 
 
 def shuffles(
     weights: Float[ndarray, "B T"], words: Bool[ndarray, "B T"], permutations: int, rng: np.random.Generator
 ) -> Float[ndarray, "P B T"]:
-    """Each row's weights (as float32) in random order over its words, `permutations` times.
+    """Each row's weights in random order over its words, `permutations` times.
 
-    Sorting random numbers that carry a weight in their low half shuffles the weights; sorting is far faster than
-    arg-sorting. Non-words carry 0 and the highest numbers, so they come last and are sent back to their places.
+    Sorting random numbers that carry a place in their low half shuffles the places, far faster than arg-sorting does.
+    Non-words get the highest numbers: they come last and are then sent back to where they stand.
     """
-    carried = np.where(words, weights, 0).astype(np.float32).view(np.uint32).astype(np.uint64)
+    places = np.arange(words.size, dtype=np.uint64).reshape(words.shape)
     keys = rng.integers(0, 2**64, size=(permutations, *words.shape), dtype=np.uint64)
-    keys &= np.where(words, RANDOM_BITS, np.uint64(0))
-    keys |= np.where(words, carried, LAST)
+    keys &= np.where(words, RANDOM, np.uint64(0))
+    keys |= np.where(words, places, places | LAST)
     keys.sort(axis=-1)
-    drawn = keys.astype(np.uint32).view(np.float32)  # the low half
-    length = words.shape[1]
-    place = np.where(words, words.cumsum(1) - 1, length - 1) + length * np.arange(len(words))[:, None]
-    return drawn.reshape(permutations, -1).take(place, axis=1)
+    keys &= LOW_HALF
+    rank = np.where(words, words.cumsum(1), words.sum(1, keepdims=True) + (~words).cumsum(1)) - 1
+    sources = keys.view(np.int64).reshape(permutations, -1).take(places[:, :1].astype(np.int64) + rank, axis=1)
+    return weights.ravel().take(sources)

@@ -19,7 +19,7 @@ from heatcheck.batch import PAIR, TEXT, Batch, packing_order
 from heatcheck.models.attention import Attention, masked_softmax
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder
-from heatcheck.models.protocols import Kind, distribution
+from heatcheck.models.protocols import Decide, Kind, distribution
 
 
 class Attentive(nn.Module, abc.ABC):
@@ -67,6 +67,11 @@ class Attentive(nn.Module, abc.ABC):
     ) -> Float[Tensor, "B C"]:
         mixed = torch.bmm(attention, self.project(encoded)).squeeze(1)
         return self.finish(mixed, self.query(encoded, batch), batch)
+
+    @final
+    def decoder(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Decide:
+        projected, query = self.project(encoded), self.query(encoded, batch)
+        return lambda attentions: self.finish((attentions.transpose(0, 1) @ projected).transpose(0, 1), query, batch)
 
     @final
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:

@@ -1,11 +1,13 @@
 """What a model must offer. An experiment names the protocol it needs in its signature.
 
 The protocols grow: gradient methods need `Classifier`, interventions on attention need
-`AttentiveClassifier`. `LinearDecoder` and `SharesDeletions` are optional shortcuts: the same numbers, faster.
+`AttentiveClassifier`, the exact adversary a `LinearDecoder`. `SharesDecoding` and `SharesDeletions` are optional
+shortcuts: the same numbers, faster.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 import torch
@@ -41,6 +43,16 @@ class AttentiveClassifier(Classifier, Protocol):
     def classify(
         self, encoded: Float[Tensor, "B T H"], attention: Float[Tensor, "B K T"], batch: Batch
     ) -> Float[Tensor, "B C"]: ...
+
+
+Decide = Callable[[Float[Tensor, "N B T"]], Float[Tensor, "N B C"]]
+
+
+@runtime_checkable
+class SharesDecoding(AttentiveClassifier, Protocol):
+    """`decoder(encoded, batch)` is `classify` for many attentions to the same texts."""
+
+    def decoder(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Decide: ...
 
 
 @runtime_checkable

@@ -64,9 +64,7 @@ def train(
 
     `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
     """
-    for split in (TRAIN, DEV):
-        if not data.splits.get(split):
-            raise InputError(f"{data.name}: there are no {split} texts to train with. Give data with a {split} split.")
+    check_trainable(data)
     vocabulary = vocabularies.build(
         data.splits[TRAIN],
         data.rules,
@@ -102,6 +100,14 @@ def train(
     )
     note = f"{vectors.found:,} of {len(vocabulary):,} words have a pretrained vector ({recipe.vectors})."
     return dataclasses.replace(subject, history=tuple(history), notes=(note,))
+
+
+def check_trainable(data: Dataset) -> None:
+    for split in (TRAIN, DEV):
+        if not data.splits.get(split):
+            raise InputError(
+                f"{data.name}: there are no {split} texts to train with. Give more rows, or a trained --model to test."
+            )
 
 
 def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary: Vocabulary, embedding_width: int) -> ModelSpec:

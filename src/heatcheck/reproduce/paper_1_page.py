@@ -1,9 +1,230 @@
-"""docs/reproduction/paper-1.md from the run folders that are there."""
+"""docs/reproduction/paper-1.md: tables from the run folders that are there, ours beside the paper's.
+
+The page's prose is written by hand; what stands between `<!-- name -->` and `<!-- /name -->` is replaced.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 
-def page(out: Path) -> str:
-    return ""
+from heatcheck import results
+from heatcheck.measure.intervals import Interval, bootstrap
+from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2, Correlation
+
+DATASETS = ("sst", "imdb-paper", "agnews", "babi-1", "babi-2", "babi-3", "snli")
+TITLES = {"sst": "SST", "imdb-paper": "IMDB", "agnews": "AG News ¹", "babi-3": "bAbI 3 ¹", "snli": "SNLI ¹"}
+ENCODERS = ("bilstm", "average", "cnn")
+PART = "¹ Only a part of the paper's training set is here: the row is not comparable."
+
+
+@dataclass(frozen=True)
+class Case:
+    """A finished run and its two tables."""
+
+    name: str
+    labels: tuple[str, ...]
+    task: str
+    scores: pd.DataFrame
+    examples: pd.DataFrame
+
+    def aggregate(
+        self, measure: str, statistic: str = "mean", group: str | None = None, setting: str | None = None
+    ) -> str:
+        """Value with its interval; an empty cell where there is none."""
+        found = self.scores[
+            self.scores["example_id"].isna()
+            & (self.scores["measure"] == measure)
+            & (self.scores["statistic"] == statistic)
+            & (self.scores["group"].isna() if group is None else self.scores["group"] == group)
+            & ((self.scores["setting"] == setting) if setting else True)
+        ]
+        if not len(found) or pd.isna(found.iloc[0]["value"]):
+            return "–"
+        row = found.iloc[0]
+        return number(row["value"]) + ("" if pd.isna(row["low"]) else f" [{number(row['low'])}, {number(row['high'])}]")
+
+    def texts(self, measure: str, setting: str | None = None) -> pd.Series:
+        """A value per text."""
+        chosen = self.scores[
+            self.scores["example_id"].notna()
+            & (self.scores["measure"] == measure)
+            & (self.scores["statistic"] == "value")
+            & ((self.scores["setting"] == setting) if setting else True)
+        ]
+        return chosen.set_index("example_id")["value"].dropna()
+
+    @property
+    def groups(self) -> Sequence[str | None]:
+        """Question answering has no classes to tell apart; the paper gives it overall."""
+        return (None,) if self.task == "qa" else self.labels
+
+
+def number(value: float | None) -> str:
+    """
+    >>> number(None)
+    '–'
+    >>> number(0.3456), number(-0.021), number(1.0)
+    ('.346', '-.021', '1.000')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+
+
+def read_case(out: Path, name: str) -> Case | None:
+    folder = out / name
+    if not (folder / "run.json").exists():
+        return None
+    description = results.read_run(folder)
+    if description["status"] != "finished":
+        return None
+    data = description["dataset"]
+    scores, examples = (results.read_table(folder, table).to_pandas() for table in ("scores", "examples"))
+    return Case(name, tuple(data["labels"]), data["task"], scores, examples)
+
+
+def page(out: Path) -> dict[str, str]:
+    """The blocks of the page by name."""
+    names = [f"{d}-{e}-{a}" for d in DATASETS for e in ENCODERS for a in ("additive", "dot")]
+    cases = {name: case for name in names if (case := read_case(out, name)) is not None}
+    blocks: dict[str, Callable[[], Iterator[str]]] = {
+        "table-1": lambda: table_1(cases),
+        "table-2": lambda: table_2(cases),
+        "figure-3": lambda: figure_3(cases),
+        "figures-4-5": lambda: figures_4_5(cases, out),
+        "figures-6-8": lambda: figures_6_8(cases),
+    }
+    return {name: "\n".join(lines()) for name, lines in blocks.items()}
+
+
+def write_page(path: Path, blocks: dict[str, str]) -> None:
+    """Replace the blocks in the page, which keeps its prose; a new page is the blocks alone."""
+    text = (
+        path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in blocks)
+    )
+    for name, block in blocks.items():
+        filled = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
+        before, _, rest = text.partition(f"<!-- {name} -->")
+        text = before + filled + rest.partition(f"<!-- /{name} -->")[2]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def title(name: str) -> str:
+    dataset, encoder, attention = name.rsplit("-", 2)
+    return f"{TITLES.get(dataset, dataset.replace('babi-', 'bAbI '))} | {encoder}, {attention}"
+
+
+def table_1(cases: dict[str, Case]) -> Iterator[str]:
+    yield "| data | model | texts | measure | paper (BiLSTM) | ours |"
+    yield "|---|---|---|---|---|---|"
+    for name, case in cases.items():
+        dataset = name.rsplit("-", 2)[0]
+        measure = {"single": "F1", "pair": "micro-F1", "qa": "accuracy"}[case.task]
+        theirs = f"{TABLE_1[dataset]:.2f}" if "-bilstm-additive" in name else ""
+        ours = case.aggregate("accuracy" if case.task == "qa" else "f1")
+        yield f"| {title(name)} | {len(case.examples):,} | {measure} | {theirs} | {ours} |"
+    yield ""
+    yield PART
+
+
+def table_2(cases: dict[str, Case]) -> Iterator[str]:
+    yield "| data | model | class | τ_g paper | ours | sig. paper | ours | τ_loo paper | ours | sig. paper | ours |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    for name, case in cases.items():
+        dataset, encoder, attention = name.rsplit("-", 2)
+        for index, group in enumerate(case.groups):
+            theirs = TABLE_2.get((dataset, index)) if attention == "additive" else None
+            gradient = theirs and {"bilstm": theirs.gradient, "average": theirs.gradient_average}.get(encoder)
+            loo = theirs.loo if theirs and encoder == "bilstm" else None
+            cells = (*_correlation(case, "tau_gradient", group, gradient), *_correlation(case, "tau_loo", group, loo))
+            yield f"| {title(name)} | {'all' if group is None else group} | {' | '.join(cells)} |"
+    yield ""
+    yield "Mean ± standard deviation over texts, [95% interval of the mean]; “sig.” is the share with p < .05."
+
+
+def _correlation(case: Case, measure: str, group: str | None, theirs: Correlation | None) -> tuple[str, ...]:
+    mean = case.aggregate(measure, "mean", group, "kendall")
+    spread = case.aggregate(measure, "std", group, "kendall").split(" ")[0]
+    share = case.aggregate(measure, "significant_fraction", group, "kendall").split(" ")[0]
+    ours = mean.replace(" [", f" ± {spread} [", 1)
+    if theirs is None:
+        return "", ours, "", share
+    return f"{theirs.mean:.2f} ± {theirs.std:.2f}", ours, f"{theirs.significant:.2f}", share
+
+
+BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
+
+
+def figure_3(cases: dict[str, Case]) -> Iterator[str]:
+    heads = " | ".join(f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
+    yield f"| data | model | all texts | {heads} |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, case in cases.items():
+        values = case.texts("permutation_tvd")
+        most = case.examples.set_index("example_id")["max_attention"].reindex(values.index)
+        cells = [_median(values[(most >= low) & (most < high)]) for low, high in BINS]
+        yield f"| {title(name)} | {case.aggregate('permutation_tvd', 'median')} | {' | '.join(cells)} |"
+    yield ""
+    yield "Median over texts of the median change in output (TVD) over 100 shuffles; in brackets the number of texts."
+
+
+def _median(values: pd.Series) -> str:
+    return f"{number(float(values.median()))} ({len(values):,})" if len(values) else "–"
+
+
+def figures_4_5(cases: dict[str, Case], out: Path) -> Iterator[str]:
+    yield "| data | model | solver | mean ε-max JSD | JSD > .6 | Spearman(max α, JSD) | max α ≥ .5: mean JSD |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, case in cases.items():
+        yield _adversary_row(title(name), case)
+    for kept in ("epsilon", "0.05"):
+        published = read_case(out, f"sst-bilstm-additive-published-{kept}")
+        if published is not None:
+            within = "ε" if kept == "epsilon" else "0.05, as their code"
+            yield _adversary_row(f"SST | bilstm, additive (kept within {within})", published)
+    yield ""
+    yield "ε = .01, for bAbI .05. `exact` is certified, `search` and `published` are lower bounds. JSD is at most .693."
+
+
+def _adversary_row(named: str, case: Case) -> str:
+    values = case.texts("adversarial_jsd")
+    most = case.examples.set_index("example_id")["max_attention"].reindex(values.index)
+    solver = case.scores.loc[case.scores["measure"] == "adversarial_jsd", "setting"].iloc[0]
+    peaked = values[most >= 0.5]
+    share, rank = number(float((values > 0.6).mean())), number(float(values.corr(most, method="spearman")))
+    mean_peaked = f"{number(float(peaked.mean()))} ({len(peaked):,})" if len(peaked) else "–"
+    return f"| {named} | {solver} | {case.aggregate('adversarial_jsd')} | {share} | {rank} | {mean_peaked} |"
+
+
+def figures_6_8(cases: dict[str, Case]) -> Iterator[str]:
+    """The paper prints means over its data sets only, so ours get one too."""
+    heads = ("Fig. 6: τ(LOO, grad) − τ(attn, LOO)", "Fig. 7: τ(LOO, grad) − τ(attn, grad)")
+    yield f"| data | {heads[0]} | {heads[1]} | Fig. 8: τ(attn, LOO), average − BiLSTM |"
+    yield "|---|---|---|---|"
+    columns: list[list[Interval]] = [[], [], []]
+    for dataset in DATASETS:
+        case, average = (cases.get(f"{dataset}-{encoder}-additive") for encoder in ("bilstm", "average"))
+        if case is None or average is None:
+            continue
+        between, loo = case.texts("tau_gradient_loo", "kendall"), case.texts("tau_loo", "kendall")
+        differences = (
+            between - loo,
+            between - case.texts("tau_gradient", "kendall"),
+            average.texts("tau_loo", "kendall") - loo,
+        )
+        for column, values in zip(columns, differences, strict=True):
+            column.append(bootstrap(values.dropna().to_numpy(), np.mean, seed=0))
+        cells = (f"{number(c[-1].value)} [{number(c[-1].low)}, {number(c[-1].high)}]" for c in columns)
+        yield f"| {title(f'{dataset}-bilstm-additive').split(' | ')[0]} | {' | '.join(cells)} |"
+    if columns[0]:
+        means = (number(float(np.mean([i.value for i in column]))) for column in columns)
+        yield f"| *ours, mean of these* | {' | '.join(means)} |"
+    yield "| *paper, mean of its data sets* | more than .2 | about .25 | about .375 |"
+    yield ""
+    yield "Mean difference over texts, [95% bootstrap interval]."

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
-from heatcheck.experiments.alternatives import classify_alternatives
+from heatcheck.experiments.alternatives import decider
 from heatcheck.measure.distributions import jsd, tvd
 from heatcheck.models.attention import masked_softmax
 from heatcheck.models.protocols import AttentiveClassifier
@@ -42,7 +42,8 @@ def published_adversary(
 ) -> Adversary:
     """The best of k attentions whose TVD is within ε; the model's own (JSD 0) where none is."""
     with torch.no_grad():
-        base = model.probs(model.classify(encoded, attention[:, None], batch))
+        decide = decider(model, encoded, batch)
+        base = decide(attention[None])[0]
     noise = torch.randn((settings.attentions, *attention.shape), generator=generator).to(attention)
     start = -batch.attended.sum(1).clamp(min=1).log()[None, :, None] + settings.noise * noise
     scores = start.detach().requires_grad_()
@@ -50,13 +51,13 @@ def published_adversary(
     for _ in range(settings.steps):
         optimizer.zero_grad()
         found = masked_softmax(scores, batch.attended)
-        moved = tvd(model.probs(classify_alternatives(model, encoded, found, batch)), base)
+        moved = tvd(decide(found), base)
         loss = settings.penalty * (moved - epsilon).clamp(min=0).mean(0) - _spread(found, attention)
         (scores.grad,) = torch.autograd.grad(loss.sum(), scores)
         optimizer.step()
     with torch.no_grad():
         found = masked_softmax(scores, batch.attended)
-        moved = tvd(model.probs(classify_alternatives(model, encoded, found, batch)), base)
+        moved = tvd(decide(found), base)
     return best_within(found, moved, attention, settings.keep_within or epsilon)
 
 

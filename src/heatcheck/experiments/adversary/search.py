@@ -19,11 +19,12 @@ from torch import Tensor
 
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
-from heatcheck.experiments.alternatives import classify_alternatives
+from heatcheck.experiments.alternatives import decider
 from heatcheck.measure.distributions import jsd, tvd
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.protocols import AttentiveClassifier, Decide
 
 FLOOR = 1e-9  # the tangent of JSD is vertical at a weight of 0
+SETTLED = 1e-6  # a step that moves no weight by more has arrived
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ def searched_adversary(
     generator: torch.Generator,
 ) -> Adversary:
     """The farthest attention that was found within ε; never worse than the model's own."""
-    problem = _Problem(model, encoded.detach(), attention, batch, epsilon, settings)
+    with torch.no_grad():
+        decide = decider(model, encoded, batch)
+        problem = _Problem(decide, attention, decide(attention[None])[0], batch, epsilon, settings)
     best = Adversary(attention, torch.zeros_like(attention[:, 0]), torch.zeros_like(attention[:, 0]))
     for start in range(settings.starts):
         noise = torch.rand(attention.shape, generator=generator).to(attention)
@@ -61,9 +64,9 @@ def searched_adversary(
 
 @dataclass(frozen=True)
 class _Problem:
-    model: AttentiveClassifier
-    encoded: Float[Tensor, "B T H"]
+    decide: Decide
     attention: Float[Tensor, "B T"]
+    base: Float[Tensor, "B L"]  # the output under it
     batch: Batch
     epsilon: float
     settings: SearchSettings
@@ -71,52 +74,54 @@ class _Problem:
     def climb(self, goal: Float[Tensor, "B T"]) -> Adversary:
         """From the model's own attention towards `goal` first, uphill in JSD after."""
         current = self.attention
+        climbing = self.batch.attended.sum(1) > 1
         for _ in range(self.settings.steps):
             change, slopes = self._tangent(current)
-            target = self._programmes(current, goal, change, slopes)
+            target = self._programmes(current, goal, change, slopes, climbing)
             moved_to = self._within(current, target)
-            if torch.allclose(moved_to, current, atol=1e-6):
-                break
+            climbing = (moved_to - current).abs().amax(1) > SETTLED
             current = moved_to
+            if not bool(climbing.any()):
+                break
             goal = (2 * current / (current + self.attention).clamp(min=FLOOR)).clamp(min=FLOOR).log() / 2
-        change = self._probs(current) - self._probs(self.attention)
-        return Adversary(current, jsd(current, self.attention), change.abs().sum(-1) / 2)
+        return Adversary(current, jsd(current, self.attention), tvd(self._probs(current), self.base))
 
     def _probs(self, attention: Float[Tensor, "B T"]) -> Float[Tensor, "B L"]:
         with torch.no_grad():
-            return self.model.probs(classify_alternatives(self.model, self.encoded, attention[None], self.batch))[0]
+            return self.decide(attention[None])[0]
 
     def _tangent(self, attention: Float[Tensor, "B T"]) -> tuple[Tensor, Float[Tensor, "L B T"]]:
         """Change of the class probabilities at `attention`, and their slopes there."""
         at = attention.detach().requires_grad_()
         with torch.enable_grad():
-            probs = self.model.probs(classify_alternatives(self.model, self.encoded, at[None], self.batch))[0]
+            probs = self.decide(at[None])[0]
             slopes = [torch.autograd.grad(p.sum(), at, retain_graph=True)[0] for p in probs.unbind(-1)]
-        return probs.detach() - self._probs(self.attention), torch.stack(slopes)
+        return probs.detach() - self.base, torch.stack(slopes)
 
-    def _programmes(self, current: Tensor, goal: Tensor, change: Tensor, slopes: Tensor) -> Float[Tensor, "B T"]:
+    def _programmes(
+        self, current: Tensor, goal: Tensor, change: Tensor, slopes: Tensor, climbing: Tensor
+    ) -> Float[Tensor, "B T"]:
         target = current.double().cpu().numpy().copy()
         here, wish = target.copy(), goal.double().cpu().numpy()
         offset, rows = change.double().cpu().numpy(), slopes.double().cpu().numpy()
         words = self.batch.attended.cpu().numpy()
-        for b in range(len(target)):
+        for b in climbing.nonzero().squeeze(1).tolist():
             open_classes = np.abs(rows[:, b]).max(1) > 0  # ruled-out candidates never move
             slope = rows[open_classes, b][:, words[b]]
-            if words[b].sum() > 1 and len(slope):
+            if len(slope):
                 fixed = offset[b, open_classes] - slope @ here[b, words[b]]
                 target[b, words[b]] = _programme(wish[b, words[b]], slope, fixed, self.epsilon)
         return torch.from_numpy(target).to(current)
 
     def _within(self, current: Tensor, target: Tensor) -> Tensor:
         """As far towards the target as the true output allows."""
-        base = self._probs(self.attention)
         share = torch.ones_like(current[:, :1])
         for _ in range(self.settings.halvings):
-            outside = tvd(self._probs(current + share * (target - current)), base) > self.epsilon
+            outside = tvd(self._probs(current + share * (target - current)), self.base) > self.epsilon
             share = torch.where(outside[:, None], share / 2, share)
             if not bool(outside.any()):
                 return current + share * (target - current)
-        outside = tvd(self._probs(current + share * (target - current)), base) > self.epsilon
+        outside = tvd(self._probs(current + share * (target - current)), self.base) > self.epsilon
         return torch.where(outside[:, None], current, current + share * (target - current))
 
 

@@ -1,0 +1,45 @@
+"""The reproduction's path on a slice of the real data, and the page it fills."""
+
+from pathlib import Path
+
+import pytest
+
+from heatcheck.errors import InputError
+from heatcheck.progress import Silent
+from heatcheck.reproduce import paper_1, reproduce, write_page
+from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the papers' data sets are not here")
+def test_a_case_on_a_slice_fills_the_tables(tmp_path, monkeypatch):
+    quick = [c for c in paper_1.CASES if c.name in ("babi-1-average-additive", "babi-1-bilstm-additive")]
+    recipe = paper_1.Recipe(epochs=1, batch_size=50, vectors="none")
+    cases = tuple(paper_1.Case("babi-1", c.encoder, "additive", recipe, hidden=8, embedding_width=10) for c in quick)
+    monkeypatch.setattr(paper_1, "CASES", cases)
+    blocks = reproduce("paper-1", data_dir=DATA, out=tmp_path, only=["babi-1"], limit=20, threads=1, progress=Silent())
+    assert "| bAbI 1 | bilstm, additive | 20 | accuracy | 1.00 |" in blocks["table-1"]
+    assert "| bAbI 1 | average, additive | all | 0.72 ± 0.12 |" in blocks["table-2"]
+    assert "search" in blocks["figures-4-5"]
+    assert "| bAbI 1 |" in blocks["figures-6-8"]
+
+
+def test_a_page_keeps_its_prose(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Ours\n<!-- a -->\nold\n<!-- /a -->\nwhy\n")
+    write_page(page, {"a": "new"})
+    assert page.read_text() == "# Ours\n<!-- a -->\nnew\n<!-- /a -->\nwhy\n"
+    write_page(tmp_path / "fresh.md", {"a": "x", "b": "y"})
+    assert (tmp_path / "fresh.md").read_text() == "<!-- a -->\nx\n<!-- /a -->\n<!-- b -->\ny\n<!-- /b -->\n"
+
+
+def test_every_case_has_the_papers_numbers():
+    for case in paper_1.CASES:
+        assert case.dataset in TABLE_1
+        assert (case.dataset, 0) in TABLE_2
+
+
+def test_an_unknown_case_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"paper-1 has no case 'sts'\. There are: agnews"):
+        reproduce("paper-1", data_dir=tmp_path, out=tmp_path, only=["sts"], limit=None, threads=1, progress=Silent())

