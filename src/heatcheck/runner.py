@@ -326,6 +326,5 @@ def _describe(
             "labels": list(subject.labels),
             "sizes": {split: len(texts) for split, texts in data.splits.items()},
             "split": request.split,
-            "texts": len(examples),
         },
     }

@@ -87,4 +87,4 @@ def shuffles(
     keys &= LOW_HALF
     rank = np.where(words, words.cumsum(1), words.sum(1, keepdims=True) + (~words).cumsum(1)) - 1
     sources = keys.view(np.int64).reshape(permutations, -1).take(places[:, :1].astype(np.int64) + rank, axis=1)
-    return weights.ravel().take(sources)
+    return np.asarray(weights.ravel().take(sources))

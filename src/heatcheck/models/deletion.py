@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import TEXT, Batch, rows
@@ -47,20 +47,20 @@ def logits_without_each(
 
 
 def _logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Tensor | None:
-    encoded = model.encode(embeddings, batch)
-    query = model.query(encoded, batch)
-    width = int((batch.mask & (batch.segments == TEXT)).sum(1).max())
-    text = (batch.mask & (batch.segments == TEXT))[:, :width]
+    text = batch.mask & (batch.segments == TEXT)
+    width = int(text.sum(1).max())
+    text, words = text[:, :width], batch.attended[:, :width]
+    query = None
+    if bool((batch.segments != TEXT).any()):  # only a second text asks something
+        query = model.query(model.encode(embeddings, batch), batch)
     match model.encoder, model.attention.project:
         case TokenwiseEncoder(), _:
-            scores, values = _tokenwise(model, encoded[:, :width], query)
+            scores, values = _tokenwise(model, model.encode(embeddings, batch)[:, :width], query)
         case RecurrentEncoder(rnn=rnn), nn.Linear() as score_map:
-            scores, values = _recurrent(model, rnn, score_map, embeddings[:, :width], encoded[:, :width], text, query)
+            scores, values = _recurrent(model, rnn, score_map, embeddings[:, :width], text, words, query)
         case _:
             return None
-    stays = (
-        batch.attended[:, :width].t()[:, None, :] & ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]
-    )
+    stays = words.t()[:, None, :] & ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]
     lowest = torch.finfo(scores.dtype).min
     weights = torch.softmax((scores / model.temperature).masked_fill(~stays, lowest), dim=0) * stays  # S T B
     mixed = (weights[..., None] * values).sum(0)  # T B D
@@ -81,20 +81,21 @@ def _recurrent(
     rnn: nn.LSTM | nn.GRU,
     score_map: nn.Linear,
     embeddings: Float[Tensor, "B S E"],
-    encoded: Float[Tensor, "B S H"],
-    mask: Bool[Tensor, "B S"],
+    text: Bool[Tensor, "B S"],
+    words: Bool[Tensor, "B S"],
     query: Tensor | None,
 ) -> tuple[Float[Tensor, "S T B"], Float[Tensor, "S T B D"]]:
     """Score and value of position s after the deletion of t, for all s and t."""
-    batch_size, length, _ = encoded.shape
+    batch_size, length = text.shape
     scores = embeddings.new_zeros(length, length, batch_size)
     values = embeddings.new_zeros(length, length, batch_size, model.project.out_features)
-    directions = encoded.transpose(0, 1).chunk(2, dim=-1)  # S B h each
-    for backward in (False, True):
-        unchanged = directions[not backward]
-        score_part, score_rest = _halves(score_map, unchanged, backward)
-        value_part, value_rest = _halves(model.project, unchanged, backward)
-        for s, deleted, hidden in _restarts(rnn, embeddings, mask.t(), backward=backward):
+    directions = [Direction.of(rnn, embeddings, text.t(), backward=backward) for backward in (False, True)]
+    histories = [direction.read() for direction in directions]
+    for backward, (direction, history) in enumerate(zip(directions, histories, strict=True)):
+        unchanged = directions[not backward].by_position(histories[not backward][0][1:])
+        score_part, score_rest = _halves(score_map, unchanged, bool(backward))
+        value_part, value_rest = _halves(model.project, unchanged, bool(backward))
+        for s, deleted, hidden in direction.restarts(history, words.any(0)):
             scores[s, deleted] = model.attention.score((hidden @ score_part).add_(score_rest[s]), query)
             values[s, deleted] = (hidden @ value_part).add_(value_rest[s])
     return scores, values
@@ -106,31 +107,59 @@ def _halves(layer: nn.Linear, unchanged: Float[Tensor, "S B h"], backward: bool)
     return weights[backward].t(), nn.functional.linear(unchanged, weights[not backward], layer.bias)
 
 
-def _restarts(
-    rnn: nn.LSTM | nn.GRU, embeddings: Float[Tensor, "B S E"], mask: Bool[Tensor, "S B"], *, backward: bool
-) -> Iterator[tuple[int, Tensor, Float[Tensor, "N B h"]]]:
-    """One direction of the RNN, once for each deletion: (position, words deleted before it, hidden states there).
+class Direction(NamedTuple):
+    """One direction of an RNN over one batch: `order` are the positions as it reads them."""
 
-    Row k of `states` is the run that skips the k-th position in reading order. The row behind them is the run
-    that skips nothing: whatever it holds when position k comes is where run k starts.
-    """
-    weights = Weights.of(rnn, backward=backward)
-    inputs = nn.functional.linear(embeddings.transpose(0, 1), weights.inputs, weights.input_bias)  # S B G
-    length, batch_size = mask.shape
-    states = [inputs.new_zeros(length + 1, batch_size, rnn.hidden_size) for _ in weights.state_names]
-    order = torch.arange(length, device=mask.device)
-    order = order.flip(0) if backward else order
-    padded = not bool(mask.all())
-    step = STEPS[type(rnn)]
-    for k, s in enumerate(order.tolist()):
-        before = [state[k].clone() for state in states]
-        step([state[: k + 1] for state in states], inputs[s], weights)
-        for state, unread in zip(states, before, strict=True):
-            if backward and padded:  # reading from the right, a short text's padding comes first
-                state[: k + 1] *= mask[s][:, None]
-            state[k + 1] = state[k]
-            state[k] = unread
-        yield s, order[:k], states[0][:k]
+    rnn: nn.LSTM | nn.GRU
+    weights: Weights
+    inputs: Float[Tensor, "S B G"]
+    text: Bool[Tensor, "S B"]
+    order: Int[Tensor, "S"]
+    starts_in_padding: bool  # reading from the right, a short text's padding comes first
+
+    @classmethod
+    def of(
+        cls, rnn: nn.LSTM | nn.GRU, embeddings: Float[Tensor, "B S E"], text: Bool[Tensor, "S B"], *, backward: bool
+    ) -> Direction:
+        weights = Weights.of(rnn, backward=backward)
+        inputs = nn.functional.linear(embeddings.transpose(0, 1), weights.inputs, weights.input_bias)
+        order = torch.arange(len(text), device=text.device)
+        order = order.flip(0) if backward else order
+        return cls(rnn, weights, inputs, text, order, backward and not bool(text.all()))
+
+    def read(self) -> list[Float[Tensor, "S+1 B h"]]:
+        """Each of the RNN's states before every position of the whole text, in reading order, and behind the last."""
+        shape = (len(self.order) + 1, self.inputs.shape[1], self.rnn.hidden_size)
+        history = [self.inputs.new_zeros(shape) for _ in self.weights.state_names]
+        for k, s in enumerate(self.order.tolist()):
+            for states in history:
+                states[k + 1] = states[k]
+            self.step([states[k + 1] for states in history], s)
+        return history
+
+    def restarts(
+        self, history: list[Float[Tensor, "S+1 B h"]], deletable: Bool[Tensor, "S"]
+    ) -> Iterator[tuple[int, Tensor, Float[Tensor, "N B h"]]]:
+        """All deletions at once: (position, positions deleted before it, hidden states there).
+
+        Run k skips the k-th position in reading order, so it starts from what was read before that.
+        """
+        runs = [states[:-1].clone() for states in history]
+        first = int(deletable[self.order].long().argmax())  # marks and padding in front need no run
+        for k, s in enumerate(self.order.tolist()):
+            if k > first:
+                self.step([run[first:k] for run in runs], s)
+                yield s, self.order[first:k], runs[0][first:k]
+
+    def step(self, states: list[Float[Tensor, "*N B h"]], position: int) -> None:
+        """Read one position, in place."""
+        STEPS[type(self.rnn)](states, self.inputs[position], self.weights)
+        if self.starts_in_padding:
+            for state in states:
+                state *= self.text[position][:, None]
+
+    def by_position(self, states: Float[Tensor, "S B h"]) -> Float[Tensor, "S B h"]:
+        return states[self.order]
 
 
 class Weights(NamedTuple):
@@ -161,7 +190,7 @@ def _lstm_step(states: list[Tensor], inputs: Float[Tensor, "B G"], weights: Weig
     """One sigmoid for all gates: tanh(x) = 2σ(2x) − 1, and PyTorch's tanh takes several times as long."""
     hidden, cell = states
     keep_new, keep_old, new, show = (hidden @ weights.hidden).add_(inputs).sigmoid_().chunk(4, dim=-1)
-    cell.mul_(keep_old).addcmul_(keep_new, new.mul_(2).sub_(1))
+    cell.mul_(keep_old).addcmul_(keep_new, new, value=2).sub_(keep_new)
     torch.mul(show, (2 * cell).sigmoid_().mul_(2).sub_(1), out=hidden)
 
 

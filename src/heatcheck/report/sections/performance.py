@@ -41,9 +41,10 @@ def _big(row: Row) -> Markup:
 
 def _facts(run: Run) -> list[tuple[str, str | Markup]]:
     dataset = run.part("dataset")
-    named = [
-        (key.replace("_", " ").capitalize(), _fact(dataset[key])) for key in dataset if key not in ("name", "labels")
-    ]
+    shown = [
+        key for key in dataset if key not in ("name", "description", "labels", "task")
+    ]  # the rest is in the header
+    named = [(key.replace("_", " ").capitalize(), _fact(dataset[key])) for key in shown]
     return [*named, *_examined(run)]
 
 

@@ -1,0 +1,60 @@
+"""From outcomes to a Markdown page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.setting import Setting
+from benchmarks.timing import Outcome
+
+HEADER = """| | heatcheck | peer | ratio | target | | both sides agree |
+|---|---:|---:|---:|---:|---|---|"""
+NOTES = """The peer is Jain & Wallace's procedure written plainly (`benchmarks/plain/`): batches of 32 texts of similar length,
+packed sequences, published settings, and none of heatcheck's shortcuts. Both sides have the same weights and run in turn
+on one thread; seconds are medians of wall time.
+
+- Adversary and permutations: both sides start from encoded texts. The search takes 500 steps of Adam with AMSGrad from 5
+  starts, penalty 500, learning rate 0.01; ε = 0.01 and the filter TVD ≤ ε are the same on both sides.
+- Leave-one-out: the peer deletes position t of every text of the batch and runs the batch again.
+- Training: the peer steps three optimisers (encoder with embedding, attention, decoder) in PyTorch's default implementation.
+- Battery: gradients, leave-one-out, correlations, permutations, adversary. heatcheck starts from raw texts and goes on to
+  the rows of its result tables; the peer starts from token ids and ends with values.
+- Memory: peak of a fresh process that runs the battery, all of Python and PyTorch included; both columns are heatcheck's.
+"""
+
+
+def row(outcome: Outcome) -> str:
+    sign = "≤" if outcome.at_most else "≥"
+    mark = "✓" if outcome.on_target else "✗ missed"
+    checks = "; ".join(f"{said}{'' if holds else ' ✗ WRONG'}" for said, holds in outcome.checks)
+    ratio = f"{outcome.ratio:.2f}" if outcome.ratio < 10 else f"{outcome.ratio:.0f}"
+    cells = (outcome.name, outcome.ours, outcome.peer, f"{ratio}×", f"{sign} {outcome.target:g}×", mark, checks)
+    return f"| {' | '.join(cells)} |"
+
+
+def page(outcomes: Sequence[Outcome], setting: Setting) -> str:
+    lines = ["# Benchmarks", "", "Written by `make bench` (`python -m benchmarks`).", "", facts(setting), "", HEADER]
+    return "\n".join([*lines, *map(row, outcomes), "", NOTES])
+
+
+def facts(setting: Setting) -> str:
+    lengths = [len(setting.subject.vocabulary.row(e)) - 2 for e in setting.examples]
+    return (
+        f"{len(lengths):,} test texts of {setting.data.name}, {np.mean(lengths):.0f} words on average; "
+        f"{len(setting.training):,} training texts; BiLSTM with additive attention. "
+        f"{processor()}, {torch.get_num_threads()} thread; Python {platform.python_version()}, "
+        f"PyTorch {torch.__version__}, NumPy {np.__version__}."
+    )
+
+
+def processor() -> str:
+    """The CPU's name; Linux tells it in a file, others through `platform`."""
+    info = Path("/proc/cpuinfo")
+    names = info.read_text().splitlines() if info.exists() else []
+    named = [line.partition(":")[2].strip() for line in names if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
