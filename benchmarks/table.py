@@ -14,17 +14,18 @@ from benchmarks.timing import Outcome
 
 HEADER = """| | heatcheck | peer | ratio | target | | both sides agree |
 |---|---:|---:|---:|---:|---|---|"""
-NOTES = """The peer is Jain & Wallace's procedure written plainly (`benchmarks/plain/`): batches of 32 texts of similar length,
-packed sequences, published settings, and none of heatcheck's shortcuts. Both sides have the same weights and run in turn
-on one thread; seconds are medians of wall time.
+NOTES = """The peer is Jain & Wallace's procedure written plainly (`benchmarks/plain/`): batches of 32 texts of similar
+length, packed sequences, published settings, and none of heatcheck's shortcuts. Both sides have the same weights and
+run in turn on one thread; seconds are medians of wall time.
 
-- Adversary and permutations: both sides start from encoded texts. The search takes 500 steps of Adam with AMSGrad from 5
-  starts, penalty 500, learning rate 0.01; ε = 0.01 and the filter TVD ≤ ε are the same on both sides.
+- Adversary and permutations: both sides start from encoded texts. The search takes 500 steps of Adam with AMSGrad from
+  5 starts, penalty 500, learning rate 0.01; ε = 0.01 and the filter TVD ≤ ε are the same on both sides.
 - Leave-one-out: the peer deletes position t of every text of the batch and runs the batch again.
-- Training: the peer steps three optimisers (encoder with embedding, attention, decoder) in PyTorch's default implementation.
-- Battery: gradients, leave-one-out, correlations, permutations, adversary. heatcheck starts from raw texts and goes on to
-  the rows of its result tables; the peer starts from token ids and ends with values.
-- Memory: peak of a fresh process that runs the battery, all of Python and PyTorch included; both columns are heatcheck's.
+- Training: the peer steps three optimisers (encoder with embedding, attention, decoder), PyTorch's default
+  implementation.
+- Battery: gradients, leave-one-out, correlations, permutations, adversary. heatcheck starts from raw texts and goes on
+  to the rows of its result tables; the peer starts from token ids and ends with values.
+- Memory: peak of a fresh process that runs the battery, Python and PyTorch included; both columns are heatcheck's.
 """
 
 

@@ -23,7 +23,7 @@ class Timed(Generic[Ours, Peer]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One row of the table. `ratio` has to be at least `target` (or at most, for memory), and every check has to hold."""
+    """One row of the table. `ratio` has to be at least `target` (for memory: at most); every check has to hold."""
 
     name: str
     ours: str

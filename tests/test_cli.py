@@ -63,7 +63,10 @@ def test_train_then_run_one_experiment(heatcheck):
     assert code == 0
     assert "Is this the only heatmap" in out
     assert Path("runs/adversarial_attention-reviews-model/scores.parquet").exists()
-    assert "model: holds a trained model already." in heatcheck("train", "--data", data, "--out", "model", *QUICK)[2]
+    assert heatcheck("train", "--data", data, "--out", "model", *QUICK)[0] == 0  # found, not trained again
+    code, _, err = heatcheck("train", "--data", data, "--out", "model", "--seed", "3", *QUICK)
+    assert code == 2
+    assert "heatcheck: model: holds another model. Give another --out, or delete that folder." in err
 
 
 def test_list_names_everything(heatcheck):

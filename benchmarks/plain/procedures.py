@@ -42,7 +42,7 @@ def attention_and_gradients(model: PlainModel, batches: Sequence[Texts]) -> tupl
 def battery(
     model: PlainModel, batches: Sequence[Texts], search: counterfactual.Search, permutations: int, seed: int
 ) -> dict[str, Values]:
-    """Section 4 on one model: what heatcheck's experiments correlation, permutation and adversary give for each text."""
+    """Section 4 on one model: what heatcheck's correlation, permutation and adversary give for each text."""
     attention, gradient = attention_and_gradients(model, batches)
     without = leave_one_out(model, batches)
     pairs = {

@@ -1,7 +1,7 @@
 """One epoch of training with the published settings (paper 1, section 3 and its code's recipe).
 
-Adam with AMSGrad, learning rate 1e-3; L2 of 1e-5 on all but attention, hence an optimiser for each of encoder, attention
-and decoder; binary cross-entropy with the positive class weighted by n_negative / n_positive.
+Adam with AMSGrad, learning rate 1e-3; L2 of 1e-5 on all but attention, hence an optimiser for each of encoder,
+attention and decoder; binary cross-entropy with the positive class weighted by n_negative / n_positive.
 """
 
 from __future__ import annotations

@@ -16,13 +16,14 @@ import pandas as pd
 import torch
 
 from heatcheck import report, results, runner
+from heatcheck.data.dataset import Dataset
 from heatcheck.data.sources import DEFAULT, Columns
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject
+from heatcheck.models.subject import Subject, fitted_spec
 from heatcheck.progress import Progress, Silent
 from heatcheck.runner import Request
 from heatcheck.verdict import verdict
@@ -31,9 +32,9 @@ from heatcheck.verdict import verdict
 class Run:
     """A finished run folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.description = results.read_run(folder)
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.description = results.read_run(self.folder)
 
     @property
     def verdict(self) -> dict[str, Any] | None:
@@ -123,18 +124,30 @@ def run(
 
 
 def train_model(request: Request, out: Path, *, progress: Progress | None = None) -> Subject:
-    """Train a model into the folder `out`; a killed training goes on from its last epoch."""
+    """Train a model into the folder `out`; a killed training goes on from its last epoch, a finished one is found."""
     progress = progress or Silent()
-    if (out / checkpoint.DESCRIPTION).exists():
-        raise InputError(f"{out}: holds a trained model already. Give another --out, or delete that folder.")
     torch.set_num_threads(request.threads)
     data = runner.load_data(request)
+    if out.exists() and any(out.iterdir()):
+        return _same_model(request, data, out)
     folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
-    if out.exists():
-        out.rmdir()
     os.replace(folder, out)
     shutil.rmtree(folder.parent, ignore_errors=True)
     return checkpoint.load(out)
+
+
+def _same_model(request: Request, data: Dataset, out: Path) -> Subject:
+    """The model in `out`, if it is the one that was asked for."""
+    there = checkpoint.load(out)
+    asked = fitted_spec(request.spec, data, there.vocabulary, there.spec.embedding_width)
+    if (there.spec, there.recipe, there.seed, there.trained_on) != (
+        asked,
+        request.recipe,
+        request.seed,
+        data.fingerprint(),
+    ):
+        raise InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
+    return there
 
 
 def make_request(model: str | Path | None, data: str | Path, limit: int | None, seed: int, options: Options) -> Request:
