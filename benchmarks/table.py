@@ -16,7 +16,7 @@ HEADER = """| | heatcheck | peer | ratio | target | | both sides agree |
 |---|---:|---:|---:|---:|---|---|"""
 NOTES = """The peer is Jain & Wallace's procedure written plainly (`benchmarks/plain/`): batches of 32 texts of similar
 length, packed sequences, published settings, and none of heatcheck's shortcuts. Both sides have the same weights and
-run in turn on one thread; seconds are medians of wall time.
+run in turn on one thread; seconds are medians of CPU time, which other programs on the machine do not enter.
 
 - Adversary and permutations: both sides start from encoded texts. The search takes 500 steps of Adam with AMSGrad from
   5 starts, penalty 500, learning rate 0.01; ε = 0.01 and the filter TVD ≤ ε are the same on both sides.

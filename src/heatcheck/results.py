@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -181,16 +181,17 @@ def write_tables(folder: Path, content: Mapping[str, pa.Table]) -> None:
         os.replace(partial, folder / f"{name}.parquet")
 
 
-def read_table(folder: Path, name: str) -> pa.Table:
-    """One of the three tables of a run, checked against the schema."""
+def read_table(folder: Path, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """One of the three tables of a run, or some of its columns, checked against the schema."""
     path = folder / f"{name}.parquet"
     if not path.exists():
         raise InputError(
             f"{path}: not found. {folder} is not a finished heatcheck run; repeat the command that made it."
         )
     try:
-        return pq.read_table(path, schema=TABLES[name])
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(path, columns=None if columns is None else list(columns))
+        return table.cast(pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names]))
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{path}: not readable as a {name} table ({error}). Delete it and repeat the run.") from error
 
 

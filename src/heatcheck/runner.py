@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
@@ -29,7 +28,7 @@ from heatcheck.data.sources import DEFAULT, Columns, load
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
-from heatcheck.experiments.summary import summarise, summarise_performance
+from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
@@ -259,9 +258,9 @@ def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, dat
     origin = Origin(request.data, subject.name, request.seed)
     aggregates = [_performance_table(out, subject, origin, request.seed)]
     for experiment, found in shards.items():
-        scores = pd.concat([pq.read_table(f / "scores.parquet").to_pandas() for f in found] or [pd.DataFrame()])
+        scores = pa.concat_tables([results.read_table(f, "scores", SUMMARISED) for f in found])
         if len(scores):
-            rows = summarise(scores, seed=request.seed)
+            rows = summarise(scores.to_pandas(), seed=request.seed)
             aggregates.append(results.tables(rows, origin, experiment)["scores"])
     _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
 

@@ -16,6 +16,7 @@ from heatcheck.results import Score
 SIGNIFICANT = 0.05
 STATISTICS: dict[str, Callable[..., ndarray]] = {"mean": np.mean, "std": np.std, "median": np.median}
 IDENTITY = ["measure", "subject", "reference", "setting", "at"]
+SUMMARISED = [*IDENTITY, "example_id", "group", "statistic", "value"]
 
 
 def summarise(scores: pd.DataFrame, *, seed: int) -> Iterator[Score]:

@@ -15,11 +15,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heatcheck.report.source import Run
+from heatcheck.report.source import TOKEN_COLUMNS, Run
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MIDDLE = 2048
-_COLUMNS = ["example_id", "segment", "start", "end", "position", "method", "score"]
 
 Span = tuple[int, int, int]
 Scores = dict[Span, float]
@@ -28,7 +27,7 @@ Scores = dict[Span, float]
 def packed(run: Run, examples: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The entries of these texts; a text without token scores has none."""
     wanted = run.tokens.filter(pc.is_in(run.tokens["example_id"], pa.array(examples, pa.string())))
-    rows = sorted(_distinct(wanted.select(_COLUMNS).drop_null()))
+    rows = sorted(_distinct(wanted.drop_null()))
     return {example: _entry(run, example, group) for example, group in groupby(rows, key=lambda row: row[0])}
 
 
@@ -39,7 +38,7 @@ def signed_methods(run: Run) -> set[str]:
 
 def _distinct(table: pa.Table) -> list[tuple[Any, ...]]:
     """Rows as tuples. Of several seeds or targets the first counts."""
-    columns = [table[name].to_pylist() for name in _COLUMNS]
+    columns = [table[name].to_pylist() for name in TOKEN_COLUMNS]
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for row in zip(*columns, strict=True):
         found.setdefault(row[:-1], row)

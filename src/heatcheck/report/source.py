@@ -16,6 +16,8 @@ from heatcheck.report.measures import measure, setting_name
 Row = dict[str, Any]
 # More panels than this do not fit on a screen; the rarest classes then share the last one.
 MOST_PANELS = 8
+# Of millions of rows the page reads no more than it draws.
+TOKEN_COLUMNS = ["example_id", "segment", "start", "end", "position", "method", "score"]
 
 
 class Variant(NamedTuple):
@@ -103,5 +105,6 @@ def load(folder: Path) -> Run:
     about = results.read_run(folder)
     scores = results.read_table(folder, "scores").drop_columns(["dataset", "model", "seed"]).to_pylist()
     examples = results.read_table(folder, "examples").to_pylist()
+    tokens = results.read_table(folder, "tokens", TOKEN_COLUMNS)
     first_of_each = {row["example_id"]: row for row in reversed(examples)}
-    return Run(about, scores, list(reversed(first_of_each.values())), results.read_table(folder, "tokens"))
+    return Run(about, scores, list(reversed(first_of_each.values())), tokens)
