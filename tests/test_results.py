@@ -16,7 +16,7 @@ def test_rows_land_in_their_tables():
     rows = [
         Score("tau_loo", 0.5, "attention", "leave_one_out", "a", "good", setting="kendall"),
         TokenScores("a", "attention", "good", [0, 0], [1, 2], [0, 4], [3, 8], ["the", "film"], [0.25, 0.75]),
-        ExampleRow("a", "the film", None, "good", "bad", 0.9, 2),
+        ExampleRow("a", "the film", None, "good", "bad", 0.9, -2.2, 2),
     ]
     found = tables(rows, ORIGIN, "correlation")
     assert {name: table.num_rows for name, table in found.items()} == {"scores": 1, "tokens": 2, "examples": 1}

@@ -81,14 +81,27 @@ def test_another_run_in_the_same_folder_is_refused(audited):
 
 
 def test_a_given_model_is_tested_on_all_of_a_file_it_was_not_trained_on(audited, tmp_path):
-    data, run = audited
+    _, run = audited
     (model,) = (run.folder / "steps").glob("train-*")
     other = write_reviews(tmp_path / "other.csv", 40, seed=9)
     fresh = heatcheck.run("permutation", model, other, out=tmp_path / "fresh", threads=1)
     assert len(fresh.examples) == 40
-    assert fresh.description["notes"][0] == "All 40 rows are tested: the model was not trained on them."
-    same = heatcheck.run("permutation", model, data, out=tmp_path / "same", threads=1)
-    assert len(same.examples) == run.description["dataset"]["sizes"]["test"]
+    assert fresh.description["notes"][-1] == "40 of 40 rows can be tested."
+
+
+def test_texts_that_a_given_model_was_trained_on_are_never_tested(audited, tmp_path):
+    data, run = audited
+    (model,) = (run.folder / "steps").glob("train-*")
+    sizes = run.description["dataset"]["sizes"]
+    longer = tmp_path / "longer.csv"
+    longer.write_text(data.read_text() + "a superb film indeed,good\n")
+    for source, seed, extra in ((data, 0, 0), (data, 7, 0), (longer, 0, 1)):
+        same = heatcheck.run("permutation", model, source, out=tmp_path / f"{source.name}-{seed}", seed=seed, threads=1)
+        assert len(same.examples) == sizes["test"] + extra
+        assert same.description["notes"][-1] == (
+            f"{sizes['test'] + extra} of {sum(sizes.values()) + extra} rows can be tested, "
+            f"{sizes['train'] + sizes['dev']} are not: the model was trained on them."
+        )
 
 
 def test_labels_that_the_model_does_not_know_are_refused(audited, tmp_path):
@@ -96,10 +109,13 @@ def test_labels_that_the_model_does_not_know_are_refused(audited, tmp_path):
     (model,) = (run.folder / "steps").glob("train-*")
     file = tmp_path / "stars.csv"
     file.write_text("text,label\n" + "\n".join(f"the film {i},{i % 3} stars" for i in range(30)))
-    with pytest.raises(
-        InputError, match="has the label '0 stars', which the model does not know: it was trained on bad, good"
-    ):
+    with pytest.raises(InputError, match=r"30 rows cannot be used: 30 with a label that is not one of bad, good"):
         heatcheck.run("permutation", model, file, out=tmp_path / "run", threads=1)
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text(file.read_text() + "\na great film,good\na dull one,bad\n")
+    some = heatcheck.run("permutation", model, mixed, out=tmp_path / "mixed", threads=1, skip_bad_rows=True)
+    assert len(some.examples) == 2
+    assert any("30" in note for note in some.description["notes"])
 
 
 @pytest.mark.parametrize("columns", [Columns(), Columns(text="premise", pair="hypothesis", label="gold")])

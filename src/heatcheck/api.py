@@ -18,15 +18,15 @@ import torch
 from heatcheck import report, results, runner
 from heatcheck.data.dataset import Dataset
 from heatcheck.data.sources import DEFAULT, Columns
+from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject, fitted_spec
+from heatcheck.models.subject import Subject, check_trainable, fitted_spec
 from heatcheck.progress import Progress, Silent
 from heatcheck.runner import Request
-from heatcheck.verdict import verdict
 
 
 class Run:
@@ -69,11 +69,8 @@ class Run:
 
 
 def run_request(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Run:
-    """Execute, judge, write report.html."""
+    """Execute and write report.html."""
     folder = runner.execute(request, out, command=command, progress=progress)
-    description = results.read_run(folder)
-    found = verdict(results.read_table(folder, "scores").to_pandas())
-    results.write_json(folder / "run.json", {**description, "verdict": found})
     report.write(folder)
     return Run(folder)
 
@@ -128,8 +125,12 @@ def train_model(request: Request, out: Path, *, progress: Progress | None = None
     progress = progress or Silent()
     torch.set_num_threads(request.threads)
     data = runner.load_data(request)
+    if out.is_file():
+        raise InputError(f"{out}: is a file. Give a folder as --out.")
     if out.exists() and any(out.iterdir()):
         return _same_model(request, data, out)
+    check_trainable(data)
+    vectors_fingerprint(request.recipe.vectors)
     folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
     os.replace(folder, out)
     shutil.rmtree(folder.parent, ignore_errors=True)

@@ -51,7 +51,7 @@ SplitColumnFlag = Annotated[str | None, typer.Option("--split", help="Column tha
 DataDirFlag = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds the papers' data sets.")]
 SkipFlag = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and say so.")]
 LimitFlag = Annotated[int | None, typer.Option("--limit", min=1, help="Test at most so many held-out texts.")]
-SeedFlag = Annotated[int, typer.Option("--seed", help="For splits, training and sampling.")]
+SeedFlag = Annotated[int, typer.Option("--seed", min=0, help="For splits, training and sampling.")]
 ThreadsFlag = Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. Default: all cores.")]
 DeviceFlag = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 EncoderFlag = Annotated[str, typer.Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")]
@@ -121,6 +121,8 @@ def run(
     from heatcheck import api
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
+    if experiment != "adversarial_attention" and (solver, epsilon) != ("auto", None):
+        raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options["experiments"] = (experiment,)
     options["configs"] = {"adversarial_attention": AdversarialConfig(solver=solver, epsilon=epsilon)}
@@ -160,9 +162,7 @@ def train(
     with _bars() as progress:
         subject = api.train_model(request, out, progress=progress)
     best = max(subject.history[1:] or subject.history, key=lambda e: e.selected_by)
-    out_console.print(
-        f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}"
-    )
+    _say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
 
 
 @app.command()
@@ -175,7 +175,7 @@ def report(
     """Write a run's page again, as one HTML file that opens anywhere."""
     from heatcheck.report import write
 
-    out_console.print(str(write(folder, out)))
+    _say(str(write(folder, out)))
 
 
 @app.command("list")
@@ -207,7 +207,7 @@ def reproduce(
     limit: LimitFlag = None,
     threads: ThreadsFlag = None,
 ) -> None:
-    """A paper's tables, ours beside theirs."""
+    """A paper's tables, ours beside theirs. One thread, as in docs/reproduction, unless --threads says otherwise."""
     from heatcheck import reproduce as reproduction
 
     with _bars() as progress:
@@ -216,9 +216,14 @@ def reproduce(
         )
     if page is not None:
         reproduction.write_page(page, blocks)
-        out_console.print(str(page))
+        _say(str(page))
     else:
         sys.stdout.write("\n".join(f"{name}\n\n{block}\n" for name, block in blocks.items()))
+
+
+def _say(line: str) -> None:
+    """As it is: no markup, and no line break inside a path."""
+    out_console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _finish(request: Any, out: Path) -> None:
@@ -234,10 +239,10 @@ def _finish(request: Any, out: Path) -> None:
             out_console.print(
                 f"[{colour}]{mark} {finding['outcome']}[/{colour}]  {finding['question']}", highlight=False
             )
-            out_console.print(f"    {finding['finding']}", highlight=False, markup=False)
+            _say(f"    {finding['finding']}")
     for note in finished.description["notes"]:
-        err_console.print(f"note: {note}", highlight=False, markup=False)
-    out_console.print(f"\nReport: {out / 'report.html'}", highlight=False)
+        err_console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+    _say(f"\nReport: {out / 'report.html'}")
 
 
 def _columns(text: str | None, pair: str | None, label: str | None, split: str | None) -> Any:

@@ -69,6 +69,7 @@ EXAMPLES = pa.schema(
         ("label", pa.string()),
         ("predicted", pa.string()),
         ("probability", pa.float64()),
+        ("log_odds", pa.float64()),
         ("n_tokens", pa.int64()),
         ("max_attention", pa.float64()),
     ]
@@ -126,6 +127,7 @@ class ExampleRow:
     label: str
     predicted: str
     probability: float
+    log_odds: float | None  # of the second of two classes: probabilities near 0 and 1 round to ties
     n_tokens: int
     max_attention: float | None = None
 

@@ -17,14 +17,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 
 from heatcheck import results
 from heatcheck.batch import Example
-from heatcheck.data.dataset import TEST, Dataset, examples_fingerprint
-from heatcheck.data.sources import DEFAULT, Columns, load
+from heatcheck.data.dataset import TEST, Dataset, examples_fingerprint, text_fingerprint
+from heatcheck.data.sources import DEFAULT, Columns, is_named, load
+from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
@@ -35,6 +38,7 @@ from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject, check_trainable, train
 from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, TABLES, Origin
+from heatcheck.verdict import verdict
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")
 SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
@@ -59,6 +63,10 @@ class Request:
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed {self.seed} is not between 0 and 2³² − 1.")
 
     def config(self, experiment: str) -> Any:
         return self.configs.get(experiment) or EXPERIMENTS[experiment].config()
@@ -85,14 +93,14 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     check_experiments(request.experiments)
     began = time.monotonic()
     torch.set_num_threads(request.threads)
-    data = load_data(request)
     given = None if request.model is None else checkpoint.load(request.model, request.device)
+    data = load_data(request, given)
     check_fit(request, data, given)
     claim(out, request, command)  # nothing is written before this: wrong input leaves nothing behind
     store = Store(out / "steps")
     model_folder = request.model or train_step(request, data, store, progress)
     subject = given or checkpoint.load(model_folder, request.device)
-    examples, data = texts_under_test(request, data, subject)
+    examples, notes = texts_under_test(request, data, subject)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
     for name in ("performance", *request.experiments):
@@ -100,11 +108,19 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
         shards[name] = list(_run_experiment(name, request, subject, examples, model_folder, store, progress))
         durations[name] = time.monotonic() - started
     progress.task("tables", 1)
-    write_tables(out, shards, subject, data, request)
-    description = _describe(request, command, data, subject, examples, model_folder, durations)
-    results.write_json(out / "run.json", description)
+    write_tables(out, shards, subject, request)
+    description = _describe(request, data, subject, examples, model_folder)
+    extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
+    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(_aggregates(out))})
     progress.advance(1)
     return out
+
+
+def _aggregates(out: Path) -> pd.DataFrame:
+    columns = ("measure", "statistic", "setting", "group", "example_id", "value", "low", "high", "n")
+    table = results.read_table(out, "scores", columns)
+    frame: pd.DataFrame = table.filter(pc.is_null(table["example_id"])).to_pandas()
+    return frame
 
 
 def check_experiments(names: Sequence[str]) -> None:
@@ -118,27 +134,29 @@ def claim(out: Path, request: Request, command: str) -> None:
     identity = digest(request.settings())
     if (out / "run.json").exists():
         other = results.read_run(out)
-        if other.get("identity") == identity:
-            return
-        if other["status"] == "finished":
+        if other.get("identity") != identity and other["status"] == "finished":
             raise InputError(
                 f"{out}: holds another run ({other.get('command') or 'made in Python'}). "
                 "Give another --out, or delete that folder."
             )
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif out.exists() and (not out.is_dir() or any(p.name != ".run.json.part" for p in out.iterdir())):
         raise InputError(f"{out}: exists and is not a heatcheck run. Give another --out.")
     running = {"schema_version": SCHEMA_VERSION, "identity": identity, "command": command, "status": "running"}
     results.write_json(out / "run.json", running)
 
 
-def load_data(request: Request) -> Dataset:
+def load_data(request: Request, given: Subject | None = None) -> Dataset:
+    """For a given model the classes are its own, and rows are split as they were when it was trained."""
+    labels = request.labels
+    if labels is None and given is not None and not is_named(request.data):
+        labels = {label: label for label in given.labels}
     return load(
         request.data,
         request.columns,
-        labels=None if request.labels is None else dict(request.labels),
+        labels=None if labels is None else dict(labels),
         data_dir=request.data_dir,
         skip_bad_rows=request.skip_bad_rows,
-        seed=request.seed,
+        seed=request.seed if given is None else given.seed,
     )
 
 
@@ -148,6 +166,8 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
         "data": data.fingerprint(),
         "spec": asdict(request.spec),
         "recipe": asdict(request.recipe),
+        "vectors": vectors_fingerprint(request.recipe.vectors),
+        "version": importlib.metadata.version("heatcheck"),
         "seed": request.seed,
         "device": request.device,
         "threads": request.threads,
@@ -171,25 +191,46 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     return store.step("train", key, work)
 
 
-def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple[Sequence[Example], Dataset]:
-    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them.
+def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple[Sequence[Example], list[str]]:
+    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them; and notes.
 
-    Data that the model was not trained on and that has no splits of its own is all held out.
+    Of data without splits of its own, all texts are held out from a given model but those it was trained on.
     """
     examples = data.splits[request.split]
-    if request.model is not None and not data.own_splits and data.fingerprint() != subject.trained_on:
-        examples = [e for split in data.splits.values() for e in split]
-        data = replace(data, notes=(f"All {len(examples):,} rows are tested: the model was not trained on them.",))
+    notes = [*data.notes, *subject.notes]
+    if request.model is not None:
+        everything = [e for split in data.splits.values() for e in split]
+        pool = examples if data.own_splits else everything
+        fresh = [e for e in pool if text_fingerprint(e) not in subject.seen]
+        known = len(pool) - len(fresh)
+        if data.own_splits:
+            notes += [f"The model was trained on {known:,} of these texts."] if known else []
+        else:
+            examples = fresh
+            left_out = f", {known:,} are not: the model was trained on them" if known else ""
+            notes = [n for n in notes if not n.startswith("Split by us")]
+            notes.append(f"{len(fresh):,} of {len(pool):,} rows can be tested{left_out}.")
+    if not examples:
+        raise InputError(f"{data.name}: the model was trained on every text in it. Give other texts.")
     if request.limit is not None and request.limit < len(examples):
         chosen = sorted(random.Random(request.seed).sample(range(len(examples)), request.limit))
+        notes.append(
+            f"{request.limit:,} of {len(examples):,} texts were drawn at random (--limit, seed {request.seed})."
+        )
         examples = [examples[i] for i in chosen]
-    return with_model_labels(examples, data, subject), data
+    cut = sum(subject.vocabulary.row(e).cut for e in examples)
+    if cut:
+        notes.append(f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.")
+    return with_model_labels(examples, data, subject), notes
 
 
 def check_fit(request: Request, data: Dataset, given: Subject | None) -> None:
     """Can this data be tested, with the model that was given or after training one?"""
+    for name in request.experiments:
+        EXPERIMENTS[name].check(request.config(name), data.task, len((given or data).labels))
     if given is None:
         check_trainable(data)
+        vectors_fingerprint(request.recipe.vectors)
     if not data.splits.get(request.split):
         sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
         raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
@@ -211,7 +252,12 @@ def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subje
     if data.labels == subject.labels:
         return examples
     index = {i: subject.labels.index(label) for i, label in enumerate(data.labels)}
-    return [replace(e, label=index[e.label]) for e in examples]
+
+    def renumbered(e: Example) -> Example:
+        candidates = None if e.candidates is None else tuple(sorted(index[c] for c in e.candidates))
+        return replace(e, label=index[e.label], candidates=candidates)
+
+    return [renumbered(e) for e in examples]
 
 
 def _run_experiment(
@@ -226,22 +272,24 @@ def _run_experiment(
     experiment = EXPERIMENTS[name]
     if not isinstance(subject.model, experiment.needs):
         raise InputError(f"{name} needs an {experiment.needs.__name__}, which {subject.name} is not.")
-    weights = checkpoint.fingerprint(model_folder / checkpoint.WEIGHTS)
+    model = {file: checkpoint.fingerprint(model_folder / file) for file in (checkpoint.WEIGHTS, checkpoint.DESCRIPTION)}
     progress.task(name.replace("_", " "), len(examples))
-    for number, start in enumerate(range(0, len(examples), SHARD)):
+    for start in range(0, len(examples), SHARD):
         shard = examples[start : start + SHARD]
         key = {
-            "weights": weights,
+            "model": model,
+            "data": request.data,
+            "version": importlib.metadata.version("heatcheck"),
+            "revision": experiment.revision,
             "config": asdict(request.config(name)),
             "texts": examples_fingerprint(shard),
             "seed": request.seed,
-            "shard": number,
             "device": request.device,
             "threads": request.threads,
         }
 
-        def work(folder: Path, shard: Sequence[Example] = shard, number: int = number) -> None:
-            generator = torch.Generator().manual_seed(zlib.crc32(f"{request.seed}/{name}/{number}".encode()))
+        def work(folder: Path, shard: Sequence[Example] = shard) -> None:
+            generator = torch.Generator().manual_seed(zlib.crc32(f"{request.seed}/{name}".encode()))
             rows = experiment.measure(subject, shard, request.config(name), generator=generator)
             origin = Origin(request.data, subject.name, request.seed)
             results.write_tables(folder, results.tables(rows, origin, name))
@@ -250,7 +298,7 @@ def _run_experiment(
         progress.advance(start + len(shard))
 
 
-def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, data: Dataset, request: Request) -> None:
+def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, request: Request) -> None:
     """The run's three tables: all shards one after another, then the aggregates."""
     folders = [folder for found in shards.values() for folder in found]
     for name in ("tokens", "examples"):
@@ -266,7 +314,7 @@ def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, dat
 
 
 def _performance_table(out: Path, subject: Subject, origin: Origin, seed: int) -> pa.Table:
-    examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "probability"]).to_pandas()
+    examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "log_odds"]).to_pandas()
     rows = summarise_performance(examples, subject.labels, seed=seed)
     return results.tables(rows, origin, "performance")["scores"]
 
@@ -282,24 +330,13 @@ def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[p
 
 
 def _describe(
-    request: Request,
-    command: str,
-    data: Dataset,
-    subject: Subject,
-    examples: Sequence[Example],
-    model_folder: Path,
-    durations: dict[str, float],
+    request: Request, data: Dataset, subject: Subject, examples: Sequence[Example], model_folder: Path
 ) -> dict[str, Any]:
     packages = ("heatcheck", "torch", "numpy", "scipy", "scikit-learn", "pyarrow")
-    cut = sum(subject.vocabulary.row(e).cut for e in examples)
-    notes = [*data.notes, *subject.notes]
-    if cut:
-        notes.append(f"{cut:,} of {len(examples):,} texts are longer than the model takes and were cut.")
     return {
         "schema_version": SCHEMA_VERSION,
         "identity": digest(request.settings()),
         "heatcheck_version": importlib.metadata.version("heatcheck"),
-        "command": command,
         "status": "finished",
         "settings": request.settings(),
         "seeds": {"run": request.seed, "model": subject.seed},
@@ -310,10 +347,9 @@ def _describe(
             "weights": checkpoint.fingerprint(model_folder / checkpoint.WEIGHTS)[:16],
         },
         "threads": request.threads,
-        "durations": {step: round(seconds, 2) for step, seconds in durations.items()},
-        "notes": notes,
         "model": {
             "name": subject.name,
+            "folder": str(model_folder),
             "description": subject.spec.describe(),
             **asdict(subject.spec),
             "history": [asdict(e) for e in subject.history],

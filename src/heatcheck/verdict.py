@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 LN2 = 0.6931471805599453
+LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,12 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
         "fails": test.fails,
         "cannot tell": "The interval holds the threshold: more texts are needed to tell.",
     }
+    if row["setting"] in LOWER_BOUNDS and outcome == "passes":
+        outcome = "cannot tell"
+        meanings[outcome] = "The search found nothing far, but it is a search: something farther may exist."
     sentence = test.finding.format(value=value, low=low, high=high, n=int(row["n"]))
+    if row["setting"] in LOWER_BOUNDS:
+        sentence += " This is a lower bound: a search found it, no certificate."
     return Finding(
         test.experiment,
         outcome,

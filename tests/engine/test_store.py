@@ -33,13 +33,13 @@ def test_a_failed_step_leaves_nothing_under_its_name_and_continues_in_its_side_f
 
     with pytest.raises(KeyboardInterrupt):
         store.step("train", {}, fails)
-    assert not store.is_done("train", {})
+    assert not store.place("train", {}).exists()
 
     def continues(folder: Path) -> None:
         assert (folder / "half").exists()
 
     store.step("train", {}, continues)
-    assert store.is_done("train", {})
+    assert store.place("train", {}).exists()
 
 
 def test_a_second_worker_waits_and_finds_the_step_done(tmp_path):

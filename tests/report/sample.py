@@ -200,6 +200,7 @@ def example_rows(random: np.random.Generator, found: Sequence[Text], peaks: dict
             text.label,
             text.predicted,
             probability,
+            None,
             len(text.spans),
             peaks[text.example_id],
         )

@@ -38,6 +38,11 @@ class Dataset:
         return digest.hexdigest()[:16]
 
 
+def text_fingerprint(example: Example) -> str:
+    """Equal for equal texts, whatever their id or label."""
+    return hashlib.sha256(f"{example.text}\x1f{example.pair}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def examples_fingerprint(examples: Sequence[Example]) -> str:
     digest = hashlib.sha256()
     for e in examples:

@@ -61,7 +61,8 @@ def table_to_dataset(
     splits, split_notes = arrange(examples, seed)
     notes = [note for note in (guessed, ignored, skipped, *split_notes) if note]
     task = "single" if found.pair is None else "pair"
-    return Dataset(name, task, names, splits, own_splits=found.split is not None, notes=tuple(notes))
+    own = any(split in (DEV, TEST) for _, split in examples)  # else `arrange` cut them
+    return Dataset(name, task, names, splits, own_splits=own, notes=tuple(notes))
 
 
 def parse_labels(text: str) -> dict[str, str]:
@@ -91,7 +92,14 @@ def _rows(table: Table, columns: Columns) -> Iterator[Row]:
     texts, labels = (table.values[str(name)] for name in (columns.text, columns.label))
     for number, id_, text, pair, label, split in zip(table.row_numbers, ids, texts, pairs, labels, splits, strict=True):
         part = None if columns.split is None else split_name(split) or "?"
-        yield Row(number, label_text(id_) or str(number), text, pair, label_text(label), part)
+        yield Row(
+            number,
+            label_text(id_) or (f"row-{number}" if "id" in table.values else str(number)),
+            text,
+            pair,
+            label_text(label),
+            part,
+        )
 
 
 def label_text(value: object) -> str | None:

@@ -33,7 +33,7 @@ _BREAK = re.compile(r"<br\s*/?>")
 def load_packaged(part: str, *, name: str, seed: int = 0) -> Dataset:
     examples = _read(_csv_path(), PARTS[part])
     note = f"Split by us into train, dev and test (80/10/10, stratified, seed {seed})."
-    return Dataset(name, "single", LABELS, three_way(examples, seed), notes=(note,))
+    return Dataset(name, "single", LABELS, three_way(examples, seed), own_splits=False, notes=(note,))
 
 
 def without_breaks(text: str) -> str:

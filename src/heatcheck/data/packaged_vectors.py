@@ -72,6 +72,11 @@ def open_packaged() -> PackagedVectors:
     return PackagedVectors(vectors, read_key_map((folder / "key2row").read_bytes()))
 
 
+def packaged_version() -> str:
+    _folder()  # says how to install the package if it is missing
+    return f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
+
+
 def _folder() -> Path:
     try:
         files = importlib.metadata.files(PACKAGE) or []

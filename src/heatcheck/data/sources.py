@@ -41,6 +41,10 @@ def load(
     seed: int = 0,
 ) -> Dataset:
     """A file, `hf:NAME`, or a name in SOURCES. `columns` and `labels` are for files and hubs; names bring their own."""
+    if is_named(source) and (columns != _NO_COLUMNS or labels is not None):
+        raise InputError(
+            f"{source} brings its own columns and classes: --text, --pair, --label, --labels are for files."
+        )
     if source.startswith(PREFIX):
         return load_hub(source, columns, labels=labels, skip_bad_rows=skip_bad_rows, seed=seed)
     if source in PACKAGED:
@@ -51,6 +55,11 @@ def load(
     if not path.exists() and not _looks_like_file(source):
         raise InputError(_unknown(source))
     return load_file(path, columns, labels=labels, skip_bad_rows=skip_bad_rows, seed=seed)
+
+
+def is_named(source: str) -> bool:
+    """One of our own names, not a file or a hub's."""
+    return source in PACKAGED or source in RECIPES
 
 
 def _recipe(name: str, data_dir: Path | None, seed: int) -> Dataset:

@@ -26,14 +26,14 @@ def same_text(example: Example) -> str:
 def three_way(examples: Sequence[Example], seed: int, *, group: Group = same_text) -> Parts:
     """A stratified 80/10/10 split; of too few rows, all are test."""
     rest, test = cut(examples, TENTH, seed, group=group)
-    train, dev = cut(rest, TENTH / (1 - TENTH), seed + 1, group=group)
+    train, dev = cut(rest, TENTH / (1 - TENTH), f"{seed}/dev", group=group)  # not another seed's order of test texts
     if not (train and dev and test):
         return {TRAIN: [], DEV: [], TEST: list(examples)}
     return {TRAIN: train, DEV: dev, TEST: test}
 
 
 def cut(
-    examples: Sequence[Example], fraction: float, seed: int, *, group: Group = same_text
+    examples: Sequence[Example], fraction: float, seed: int | str, *, group: Group = same_text
 ) -> tuple[list[Example], list[Example]]:
     """What stays, and about `fraction` of each class's groups; both in their original order."""
     members: dict[str, list[int]] = defaultdict(list)
@@ -47,11 +47,11 @@ def cut(
     return [e for i, e in enumerate(examples) if i not in taken], [examples[i] for i in sorted(taken)]
 
 
-def _first(keys: Sequence[str], fraction: float, seed: int) -> list[str]:
+def _first(keys: Sequence[str], fraction: float, seed: int | str) -> list[str]:
     """Groups of one class that are cut off: at least one if two can stay, and never the last."""
     count = max(round(len(keys) * fraction), 1 if len(keys) >= 3 else 0)
     return sorted(keys, key=lambda key: _hash(seed, key))[: min(count, len(keys) - 1)]
 
 
-def _hash(seed: int, key: str) -> bytes:
+def _hash(seed: int | str, key: str) -> bytes:
     return hashlib.blake2b(f"{seed}\x1f{key}".encode("utf-8", "surrogatepass"), digest_size=16).digest()

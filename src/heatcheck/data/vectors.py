@@ -11,6 +11,7 @@ up exactly as they stand in the vocabulary: no other spelling is tried.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import math
 import zlib
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heatcheck.data.packaged_vectors import open_packaged
+from heatcheck.data.packaged_vectors import open_packaged, packaged_version
 from heatcheck.data.vocabulary import MARKS, PAD
 from heatcheck.errors import InputError
 
@@ -35,6 +36,23 @@ Floats = NDArray[np.float32]
 class Vectors(NamedTuple):
     values: Floats  # one row per word
     found: int  # how many of the words have a vector
+
+
+def vectors_fingerprint(name_or_path: str) -> str:
+    """Changes with the vectors themselves, not with their name; a missing source is an error here already."""
+    if name_or_path == NONE:
+        return NONE
+    if name_or_path == PACKAGED:
+        return f"{packaged_version()} × {PACKAGED_SCALE}"
+    path = Path(name_or_path)
+    if not path.is_file():
+        raise InputError(_no_vectors(path))
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _no_vectors(path: Path) -> str:
+    return f"There are no word vectors {str(path)!r}. Give a .txt or .vec file, 'packaged' or 'none'."
 
 
 def load_vectors(
@@ -72,7 +90,7 @@ def _normal(generator: np.random.Generator | torch.Generator, n: int, size: int)
 
 def _from_file(path: Path, rows: dict[str, int]) -> tuple[dict[int, Floats], int]:
     if not path.is_file():
-        raise InputError(f"There are no word vectors {str(path)!r}. Give a .txt or .vec file, 'packaged' or 'none'.")
+        raise InputError(_no_vectors(path))
     wanted = {word.encode("utf-8", "surrogatepass"): row for word, row in rows.items()}
     known: dict[int, Floats] = {}
     size = 0

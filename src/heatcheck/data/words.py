@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -50,16 +51,19 @@ Spans = list[tuple[int, int]]
 
 # Scripts written without spaces: each letter is a word of its own, or a text would be one token.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(
-    rf"[{_UNSPACED}]"  # one unspaced letter
-    rf"|[^\W{_UNSPACED}]+(?:['’./,:-][^\W{_UNSPACED}]+)*"  # it's, 10/10, e.g, well-made
-    r"|[^\w\s]+",  # a run of punctuation or emoji
-    re.UNICODE,
-)
 
 
+@functools.cache
 def _unicode() -> Callable[[str], Spans]:
-    return lambda text: [m.span() for m in _WORD.finditer(text)]
+    """A letter takes the accents and vowel signs that follow it along; Python's \\w leaves them out."""
+    marks = "".join(re.escape(c) for c in map(chr, range(0x300, 0x1E900)) if unicodedata.category(c).startswith("M"))
+    letter = rf"(?:[^\W{_UNSPACED}][{marks}]*)"
+    word = re.compile(
+        rf"[{_UNSPACED}][{marks}]*"  # one unspaced letter
+        rf"|{letter}+(?:['’./,:-]{letter}+)*"  # it's, 10/10, e.g, well-made
+        rf"|[^\w\s]+"  # a run of punctuation or emoji
+    )
+    return lambda text: [m.span() for m in word.finditer(text)]
 
 
 def _whitespace() -> Callable[[str], Spans]:

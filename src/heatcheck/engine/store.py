@@ -51,6 +51,3 @@ class Store:
 
     def place(self, name: str, key: Mapping[str, Any]) -> Path:
         return self.root / f"{name}-{digest({'step': name, **key})}"
-
-    def is_done(self, name: str, key: Mapping[str, Any]) -> bool:
-        return self.place(name, key).exists()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention
+from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
@@ -23,6 +23,8 @@ class Experiment:
     needs: type[Any]
     question: str
     source: str
+    revision: int = 1  # counted up when its numbers change, so that finished steps of before are not reused
+    check: Callable[[Any, str, int], None] = lambda config, task, n_labels: None  # can it serve this task?
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -49,5 +51,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         AttentiveClassifier,
         "How different can attention be for the same output?",
         "Jain & Wallace 2019, section 4.2.2",
+        check=check_solver,
     ),
 }

@@ -71,15 +71,18 @@ def adversarial_attention(
         )
 
 
-def solver_for(model: AttentiveClassifier, wanted: str) -> str:
-    """`exact` needs logits that are linear in attention, and two classes."""
-    allowed = isinstance(model, LinearDecoder) and model.kind == "binary"
-    if wanted == "exact" and not allowed:
+def check_solver(config: AdversarialConfig, task: str, n_labels: int) -> None:
+    """`exact` needs logits that are linear in attention, which ours are for single texts, and two classes."""
+    if config.solver == "exact" and (task != "single" or n_labels != 2):
         raise InputError(
-            "The exact adversary needs a linear decoder with two classes, which this model does not have. "
+            f"The exact adversary is for single texts and two classes; this task is {task!r} with {n_labels} classes. "
             "Use --solver search or published."
         )
-    return ("exact" if allowed else "search") if wanted == "auto" else wanted
+
+
+def solver_for(model: AttentiveClassifier, wanted: str) -> str:
+    linear = isinstance(model, LinearDecoder) and model.kind == "binary"
+    return ("exact" if linear else "search") if wanted == "auto" else wanted
 
 
 def find_adversary(

@@ -32,15 +32,16 @@ def performance(
         with torch.no_grad():
             encoded = model.encode(model.embed(batch), batch)
             attention = model.attend(encoded, batch)
-            probs = model.probs(model.classify(encoded, attention, batch))
+            logits = model.classify(encoded, attention, batch)
+            probs = model.probs(logits)
         columns = (
             batch.example_ids,
             predicted_names(subject, probs),
             probs.amax(-1).tolist(),
+            logits[:, 0].tolist() if model.kind == "binary" else [None] * len(batch),
             batch.attended.sum(1).tolist(),
             attention.amax((1, 2)).tolist(),
         )
-        for name, predicted, probability, n_tokens, most in zip(*columns, strict=True):
+        for name, *rest in zip(*columns, strict=True):
             example = lookup[name]
-            label = subject.labels[example.label]
-            yield ExampleRow(name, example.text, example.pair, label, predicted, probability, n_tokens, most)
+            yield ExampleRow(name, example.text, example.pair, subject.labels[example.label], *rest)

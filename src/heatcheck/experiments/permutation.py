@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.alternatives import decider
+from heatcheck.experiments.randomness import random_bits, text_seeds
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.protocols import AttentiveClassifier
@@ -38,21 +39,15 @@ class PermutationConfig:
 def permutation(
     subject: Subject, examples: Sequence[Example], config: PermutationConfig, *, generator: torch.Generator
 ) -> Iterator[Row]:
-    rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
     for batch in subject.batches(examples, config.batch_size):
-        probs, change = permuted_change(subject.model, batch, config.permutations, rng)
+        with torch.no_grad():
+            encoded = subject.model.encode(subject.model.embed(batch), batch)
+            attention = subject.model.attend(encoded, batch)
+        seeds = text_seeds(generator, batch.example_ids)
+        probs, change = change_when_shuffled(subject.model, encoded, attention, batch, config.permutations, seeds)
         groups = predicted_names(subject, probs)
-        for name, group, value in zip(batch.example_ids, groups, change.median(0).values.tolist(), strict=True):
+        for name, group, value in zip(batch.example_ids, groups, change.quantile(0.5, dim=0).tolist(), strict=True):
             yield Score("permutation_tvd", value, "attention", "permuted", name, group)
-
-
-@torch.no_grad()
-def permuted_change(
-    model: AttentiveClassifier, batch: Batch, permutations: int, rng: np.random.Generator
-) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
-    """The model's output, and how far each shuffle of its attention moves it."""
-    encoded = model.encode(model.embed(batch), batch)
-    return change_when_shuffled(model, encoded, model.attend(encoded, batch), batch, permutations, rng)
 
 
 @torch.no_grad()
@@ -62,29 +57,30 @@ def change_when_shuffled(
     attention: Float[Tensor, "B 1 T"],
     batch: Batch,
     permutations: int,
-    rng: np.random.Generator,
+    seeds: Int[ndarray, "B"],
 ) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
-    """The same, from texts that are encoded already."""
-    shuffled = shuffles(attention[:, 0].cpu().numpy(), batch.attended.cpu().numpy(), permutations, rng)
+    """The model's output, and how far each shuffle of its attention moves it."""
+    shuffled = shuffles(attention[:, 0].cpu().numpy(), batch.attended.cpu().numpy(), permutations, seeds)
     own_first = torch.cat([attention.transpose(0, 1), torch.from_numpy(shuffled).to(attention)])
     probs = decider(model, encoded, batch)(own_first)
     return probs[0], tvd(probs[1:], probs[0])
 
 
 def shuffles(
-    weights: Float[ndarray, "B T"], words: Bool[ndarray, "B T"], permutations: int, rng: np.random.Generator
+    weights: Float[ndarray, "B T"], words: Bool[ndarray, "B T"], permutations: int, seeds: Int[ndarray, "B"]
 ) -> Float[ndarray, "P B T"]:
-    """Each row's weights in random order over its words, `permutations` times.
+    """Each row's weights in random order over its words, `permutations` times, by the row's own seed.
 
     Sorting random numbers that carry a place in their low half shuffles the places, far faster than arg-sorting does.
     Non-words get the highest numbers: they come last and are then sent back to where they stand.
     """
     places = np.arange(words.size, dtype=np.uint64).reshape(words.shape)
-    keys = rng.integers(0, 2**64, size=(permutations, *words.shape), dtype=np.uint64)
+    rank = np.where(words, words.cumsum(1), words.sum(1, keepdims=True) + (~words).cumsum(1)) - 1
+    rounds = np.arange(permutations, dtype=np.uint64)[:, None, None] << np.uint64(32)
+    keys = random_bits(seeds[:, None], rounds | rank.astype(np.uint64))
     keys &= np.where(words, RANDOM, np.uint64(0))
     keys |= np.where(words, places, places | LAST)
     keys.sort(axis=-1)
     keys &= LOW_HALF
-    rank = np.where(words, words.cumsum(1), words.sum(1, keepdims=True) + (~words).cumsum(1)) - 1
     sources = keys.view(np.int64).reshape(permutations, -1).take(places[:, :1].astype(np.int64) + rank, axis=1)
     return np.asarray(weights.ravel().take(sources))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heatcheck.batch import TEXT, Batch, Example
 from heatcheck.models.subject import Subject
-from heatcheck.results import Score, TokenScores
+from heatcheck.results import TokenScores
 
 
 def predicted_names(subject: Subject, probs: Float[Tensor, "B L"]) -> list[str]:
@@ -29,6 +28,7 @@ def token_scores(
     targets: Sequence[str],
 ) -> Iterator[TokenScores]:
     """One method's scores for the tokens of `scored`, with the characters they stand for."""
+    batch, scores, scored = batch.to("cpu"), scores.cpu(), scored.cpu()
     for row, (name, target) in enumerate(zip(batch.example_ids, targets, strict=True)):
         here = scored[row]
         segments = batch.segments[row, here].tolist()
@@ -48,7 +48,7 @@ def token_scores(
 
 
 def to_numpy(values: Tensor) -> np.ndarray:
-    return values.detach().to("cpu", torch.float64).numpy()
+    return values.detach().cpu().double().numpy()
 
 
 def value_or_reason(value: float, reason: str) -> tuple[float | None, str | None]:
@@ -58,6 +58,3 @@ def value_or_reason(value: float, reason: str) -> tuple[float | None, str | None
 
 def by_id(examples: Sequence[Example]) -> dict[str, Example]:
     return {e.id: e for e in examples}
-
-
-__all__ = ["Score", "TokenScores", "by_id", "predicted_names", "to_numpy", "token_scores", "value_or_reason"]

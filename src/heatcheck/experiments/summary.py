@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 from numpy import ndarray
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from scipy import stats
 
-from heatcheck.measure.intervals import bootstrap
+from heatcheck.measure.intervals import Interval, bootstrap, resampled
 from heatcheck.results import Score
 
 SIGNIFICANT = 0.05
@@ -58,39 +59,33 @@ def _aggregates(
 
 
 def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, seed: int) -> Iterator[Score]:
-    """F1 (of the second class if there are two, micro otherwise), accuracy, ROC-AUC for two classes."""
-    truth = examples["label"].map(labels.index).to_numpy()
-    predicted = examples["predicted"].map(labels.index).to_numpy()
-    probability = examples["probability"].to_numpy()
-    average = "binary" if len(labels) == 2 else "micro"
-
-    def f1(rows: ndarray) -> float:
-        return float(f1_score(truth[rows], predicted[rows], average=average, zero_division=0.0))
-
-    def accuracy(rows: ndarray) -> float:
-        return float(accuracy_score(truth[rows], predicted[rows]))
-
-    yield _performance("f1", f1, len(truth), seed, average)
-    yield _performance("accuracy", accuracy, len(truth), seed, None)
-    if len(labels) == 2:
-        positive = np.where(predicted == 1, probability, 1 - probability)
-        both = len(set(truth.tolist())) == 2
-        if not both:
-            yield Score("roc_auc", None, "model", n=len(truth), reason="all texts have the same label")
-        else:
-            yield _performance("roc_auc", lambda r: _roc_auc(truth[r], positive[r]), len(truth), seed, None)
+    """F1 (of the second of two classes; micro, which is accuracy, for more), accuracy, ROC-AUC for two classes."""
+    truth, predicted = (examples[column].map(labels.index).to_numpy() for column in ("label", "predicted"))
+    n = len(truth)
+    accuracy = bootstrap((truth == predicted).astype(float), np.mean, seed=seed)
+    f1 = resampled(lambda rows: f1_of_second(truth[rows], predicted[rows]), n, seed=seed)
+    yield _performance("f1", f1 if len(labels) == 2 else accuracy, n, "binary" if len(labels) == 2 else "micro")
+    yield _performance("accuracy", accuracy, n)
+    if len(labels) == 2 and len(set(truth.tolist())) == 2:
+        log_odds = examples["log_odds"].to_numpy()
+        yield _performance("roc_auc", resampled(lambda rows: roc_auc(truth[rows], log_odds[rows]), n, seed=seed), n)
+    elif len(labels) == 2:
+        yield Score("roc_auc", None, "model", statistic="mean", n=n, reason="all texts have the same label")
 
 
-def _roc_auc(truth: ndarray, positive: ndarray) -> float:
-    return float(roc_auc_score(truth, positive)) if len(set(truth.tolist())) == 2 else float("nan")
+def f1_of_second(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"]) -> float:
+    """0 if the class is neither there nor predicted."""
+    both, either = int(((truth == 1) & (predicted == 1)).sum()), int((truth == 1).sum() + (predicted == 1).sum())
+    return 2 * both / max(either, 1)
 
 
-def _performance(
-    measure: str, function: Callable[[ndarray], float], n: int, seed: int, setting: str | None, resamples: int = 200
-) -> Score:
-    """These are not means over texts, so whole samples of texts are drawn anew."""
-    rng = np.random.default_rng(seed)
-    drawn = [function(rng.integers(0, n, n)) for _ in range(resamples)]
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
-    value = function(np.arange(n))
-    return Score(measure, value, "model", statistic="mean", setting=setting, low=float(low), high=float(high), n=n)
+def roc_auc(truth: Int[ndarray, "N"], scores: Float[ndarray, "N"]) -> float:
+    """The share of pairs that are ordered rightly, ties half; NaN for one class."""
+    positives = np.count_nonzero(truth == 1)
+    pairs = positives * (len(truth) - positives)
+    above = stats.rankdata(scores)[truth == 1].sum() - positives * (positives + 1) / 2
+    return float(above / pairs) if pairs else float("nan")
+
+
+def _performance(measure: str, found: Interval, n: int, setting: str | None = None) -> Score:
+    return Score(measure, found.value, "model", statistic="mean", setting=setting, low=found.low, high=found.high, n=n)

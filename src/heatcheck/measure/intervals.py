@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
@@ -45,3 +45,19 @@ def bootstrap(
         rng=np.random.default_rng(seed),
     )
     return Interval(value, float(result.confidence_interval.low), float(result.confidence_interval.high))
+
+
+def resampled(function: Callable[[Int[ndarray, "N"]], float], n: int, *, seed: int) -> Interval:
+    """The same for a number that is no mean over texts: `function` gets the rows of a sample and may give NaN.
+
+    >>> resampled(lambda rows: float(len(rows)), 10, seed=0)
+    Interval(value=10.0, low=10.0, high=10.0)
+    """
+    value = function(np.arange(n))
+    if n < 2:
+        return Interval(value, None, None)
+    rng = np.random.default_rng(seed)
+    drawn = [function(rng.integers(0, n, n)) for _ in range(RESAMPLES)]
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(drawn, [tail, 1 - tail])
+    return Interval(value, float(low), float(high))

@@ -152,13 +152,14 @@ def top_k_distance(
     """Kendall distance of the k highest of each list (Fagin, Kumar & Sivakumar 2003, penalty ½): 0 equal, 1 reversed.
 
     Two tokens count 1 if the lists order them oppositely and ½ if one list cannot order them, where a token
-    outside a top k ranks below all inside it. Ties are broken by position. NaN below two tokens.
+    outside a top k ranks below all inside it. Ties are broken by position. NaN below two tokens or for a constant list.
     """
     distance = np.full(len(x), np.nan)
     for row in range(len(x)):
-        n = int(valid[row].sum())
-        if n >= 2:
-            a, b = (_descending_ranks(scores[row, valid[row]]) for scores in (x, y))
+        both = x[row, valid[row]], y[row, valid[row]]
+        n = len(both[0])
+        if n >= 2 and all(np.ptp(scores) > 0 for scores in both):
+            a, b = (_descending_ranks(scores) for scores in both)
             distance[row] = _fagin(a, b, int(k[row])) / _reversed_fagin(n, int(k[row]))
     return distance
 

@@ -21,6 +21,19 @@ from heatcheck.models.subject import Subject
 from heatcheck.results import write_json
 
 FORMAT = 1
+FIELDS = {
+    "name",
+    "spec",
+    "recipe",
+    "labels",
+    "seed",
+    "trained_on",
+    "seen",
+    "history",
+    "notes",
+    "weights_sha256",
+    "vocabulary",
+}
 WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
@@ -40,6 +53,7 @@ def save(subject: Subject, folder: Path) -> None:
             "labels": subject.labels,
             "seed": subject.seed,
             "trained_on": subject.trained_on,
+            "seen": sorted(subject.seen),
             "history": [asdict(e) for e in subject.history],
             "notes": subject.notes,
             "weights_sha256": fingerprint(folder / WEIGHTS),
@@ -62,7 +76,10 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject:
             f"{path / WEIGHTS}: truncated or changed since it was written (sha256 {found[:12]}…, "
             f"expected {content['weights_sha256'][:12]}…). Copy the folder again or train anew."
         )
-    spec = ModelSpec(**content["spec"])
+    try:
+        spec, recipe = ModelSpec(**content["spec"]), Recipe(**content["recipe"])
+    except TypeError as error:
+        raise InputError(f"{path / DESCRIPTION}: {error}. It was written by another heatcheck; train anew.") from error
     model = spec.build(content["seed"])
     try:
         model.load_state_dict(load_file(path / WEIGHTS))
@@ -73,11 +90,12 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject:
         name=content["name"],
         model=model.to(device).eval(),
         spec=spec,
-        recipe=Recipe(**content["recipe"]),
+        recipe=recipe,
         vocabulary=Vocabulary(tuple(words["words"]), WordRules(**words["rules"]), spec.n_labels, words["max_length"]),
         labels=tuple(content["labels"]),
         seed=content["seed"],
         trained_on=content["trained_on"],
+        seen=frozenset(content["seen"]),
         history=tuple(Epoch(**e) for e in content["history"]),
         notes=tuple(content["notes"]),
     )
@@ -111,6 +129,10 @@ def _description(file: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file}: truncated or not JSON ({error}). Copy the folder again or train anew.") from error
-    if content.get("format") != FORMAT:
-        raise InputError(f"{file}: format {content.get('format')}, this heatcheck reads {FORMAT}. Train anew.")
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != FORMAT:
+        raise InputError(f"{file}: format {found}, this heatcheck reads {FORMAT}. Train anew.")
+    missing = FIELDS - content.keys()
+    if missing:
+        raise InputError(f"{file}: {min(missing)!r} is missing. Copy the folder again or train anew.")
     return content

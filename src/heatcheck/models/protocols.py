@@ -71,11 +71,6 @@ class SharesDeletions(Classifier, Protocol):
     ) -> Float[Tensor, "B T C"] | None: ...
 
 
-def predicted(model: Classifier, logits: Float[Tensor, "B C"]) -> Tensor:
-    """The most probable class of each row."""
-    return model.probs(logits).argmax(-1)
-
-
 def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B L"]:
     """The class distribution: one logit z is the Bernoulli (σ(−z), σ(z)); several are a softmax."""
     if kind == "binary":

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from heatcheck.batch import Batch, Example
 from heatcheck.data import vocabulary as vocabularies
-from heatcheck.data.dataset import DEV, TRAIN, Dataset
+from heatcheck.data.dataset import DEV, TRAIN, Dataset, text_fingerprint
 from heatcheck.data.vectors import load_vectors
 from heatcheck.data.vocabulary import Row, Vocabulary
 from heatcheck.errors import InputError
@@ -38,6 +38,7 @@ class Subject:
     labels: tuple[str, ...]
     seed: int
     trained_on: str = ""  # fingerprint of the data set
+    seen: frozenset[str] = frozenset()  # fingerprints of the texts it learned or was selected on
     history: tuple[Epoch, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -87,6 +88,7 @@ def train(
         data.labels,
         seed,
         trained_on=data.fingerprint(),
+        seen=frozenset(text_fingerprint(e) for split in (TRAIN, DEV) for e in data.splits[split]),
     )
     history = fit(
         model,
@@ -108,6 +110,11 @@ def check_trainable(data: Dataset) -> None:
             raise InputError(
                 f"{data.name}: there are no {split} texts to train with. Give more rows, or a trained --model to test."
             )
+    present = {e.label for e in data.splits[TRAIN]}
+    if len(present) < 2:
+        raise InputError(
+            f"{data.name}: all train texts have the label {data.labels[present.pop()]!r}. Training needs two classes."
+        )
 
 
 def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary: Vocabulary, embedding_width: int) -> ModelSpec:

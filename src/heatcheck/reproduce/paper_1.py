@@ -17,6 +17,7 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
 from heatcheck.reproduce.paper_1_page import page
+from heatcheck.results import read_run
 from heatcheck.runner import BATTERY, Request
 
 __all__ = ["CASES", "Case", "page", "run_cases"]
@@ -89,7 +90,7 @@ def run_cases(
 
 def _run_published(case: Case, request: Request, out: Path, progress: Progress) -> None:
     """The paper's gradient search on the same model, kept within ε, and within 0.05 as the authors' code does."""
-    (model,) = (out / case.name / "steps").glob("train-*")
+    model = Path(read_run(out / case.name)["model"]["folder"])
     for keep_within in (None, 0.05):
         config = AdversarialConfig(solver="published", published=PublishedSettings(keep_within=keep_within))
         published = Request(

@@ -30,7 +30,7 @@ def exact_adversary(
     """`token_logits`: of the one output. Rows without words keep their (empty) attention."""
     size = max(BUDGET // words.shape[1] ** 2, 1)
     parts = [
-        _solve(a.double(), s.double(), w, epsilon)
+        _solve(a.cpu().double(), s.cpu().double(), w.cpu(), epsilon)  # not every device has float64
         for a, s, w in zip(*(torch.split(x, size) for x in (attention, token_logits, words)), strict=True)
     ]
     return Adversary(*(torch.cat([getattr(p, name) for p in parts]) for name in ("attention", "jsd", "tvd")))

@@ -16,6 +16,7 @@ from torch import Tensor
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
 from heatcheck.experiments.alternatives import decider
+from heatcheck.experiments.randomness import normal_noise
 from heatcheck.measure.distributions import jsd, tvd
 from heatcheck.models.attention import masked_softmax
 from heatcheck.models.protocols import AttentiveClassifier
@@ -44,7 +45,7 @@ def published_adversary(
     with torch.no_grad():
         decide = decider(model, encoded, batch)
         base = decide(attention[None])[0]
-    noise = torch.randn((settings.attentions, *attention.shape), generator=generator).to(attention)
+    noise = normal_noise(batch, generator, settings.attentions)
     start = -batch.attended.sum(1).clamp(min=1).log()[None, :, None] + settings.noise * noise
     scores = start.detach().requires_grad_()
     optimizer = torch.optim.Adam([scores], lr=settings.learning_rate, amsgrad=True)

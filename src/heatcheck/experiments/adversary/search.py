@@ -20,6 +20,7 @@ from torch import Tensor
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
 from heatcheck.experiments.alternatives import decider
+from heatcheck.experiments.randomness import normal_noise
 from heatcheck.measure.distributions import jsd, tvd
 from heatcheck.models.protocols import AttentiveClassifier, Decide
 
@@ -48,11 +49,10 @@ def searched_adversary(
         decide = decider(model, encoded, batch)
         problem = _Problem(decide, attention, decide(attention[None])[0], batch, epsilon, settings)
     best = Adversary(attention, torch.zeros_like(attention[:, 0]), torch.zeros_like(attention[:, 0]))
-    for start in range(settings.starts):
-        noise = torch.rand(attention.shape, generator=generator).to(attention)
-        # First away from the words the model attends to, then in random directions.
-        goal = -attention if start == 0 else noise - attention / attention.amax(1, keepdim=True).clamp(min=FLOOR)
-        found = problem.climb(goal)
+    noise = normal_noise(batch, generator, settings.starts)
+    noise[0] = 0  # first straight away from the words the model attends to, then in random directions
+    for direction in noise:
+        found = problem.climb(direction - attention / attention.amax(1, keepdim=True).clamp(min=FLOOR))
         better = found.jsd > best.jsd
         best = Adversary(
             torch.where(better[:, None], found.attention, best.attention),
@@ -101,9 +101,9 @@ class _Problem:
     def _programmes(
         self, current: Tensor, goal: Tensor, change: Tensor, slopes: Tensor, climbing: Tensor
     ) -> Float[Tensor, "B T"]:
-        target = current.double().cpu().numpy().copy()
-        here, wish = target.copy(), goal.double().cpu().numpy()
-        offset, rows = change.double().cpu().numpy(), slopes.double().cpu().numpy()
+        target = current.cpu().double().numpy().copy()
+        here, wish = target.copy(), goal.cpu().double().numpy()
+        offset, rows = change.cpu().double().numpy(), slopes.cpu().double().numpy()
         words = self.batch.attended.cpu().numpy()
         for b in climbing.nonzero().squeeze(1).tolist():
             open_classes = np.abs(rows[:, b]).max(1) > 0  # ruled-out candidates never move

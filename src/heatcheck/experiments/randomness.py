@@ -1,0 +1,48 @@
+"""Random numbers that belong to a text: the same whatever other texts are tested beside it, in whatever order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from heatcheck.batch import Batch
+
+# SplitMix64 (Steele, Lea & Flood 2014): each step adds the first number, then mixes with the others.
+STEP, MIX_1, MIX_2 = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+def text_seeds(generator: torch.Generator, example_ids: Sequence[str]) -> Int[ndarray, "B"]:
+    """A seed for each text, from the generator's own seed and the text's id."""
+    return np.array([_seed(generator.initial_seed(), name) for name in example_ids], dtype=np.uint64)
+
+
+def _seed(seed: int, name: str) -> int:
+    data = f"{seed}\x1f{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def random_bits(seeds: Int[ndarray, "*N"], counters: Int[ndarray, "*M"]) -> Int[ndarray, "*K"]:
+    """64 random bits for each seed and counter, by SplitMix64; the arrays broadcast."""
+    bits = seeds + (counters + np.uint64(1)) * STEP
+    bits ^= bits >> np.uint64(30)
+    bits *= MIX_1
+    bits ^= bits >> np.uint64(27)
+    bits *= MIX_2
+    bits ^= bits >> np.uint64(31)
+    return np.asarray(bits)
+
+
+def normal_noise(batch: Batch, generator: torch.Generator, copies: int) -> Float[Tensor, "K B T"]:
+    """Standard normal numbers for the words of each text; 0 elsewhere."""
+    noise = torch.zeros(copies, *batch.token_ids.shape)
+    words = batch.attended.cpu()
+    for row, seed in enumerate(text_seeds(generator, batch.example_ids).tolist()):
+        own = torch.Generator().manual_seed(seed % 2**63)
+        noise[:, row, words[row]] = torch.randn(copies, int(words[row].sum()), generator=own)
+    return noise.to(batch.token_ids.device)
