@@ -13,6 +13,7 @@ from heatcheck.batch import Batch, Example
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.adversary.exact import exact_adversary
 from heatcheck.experiments.permutation import change_when_shuffled
+from heatcheck.experiments.randomness import text_seeds
 from heatcheck.explain.types import Explainer, predicted_probability
 from heatcheck.models.attentive import SingleText
 from heatcheck.models.fit import Recipe, fit
@@ -50,13 +51,14 @@ def _exact(model: SingleText, text: Encoded, epsilon: float) -> Tensor:
 
 
 def permutation(model: SingleText, texts: Sequence[Encoded], permutations: int, seed: int) -> Values:
-    rng = np.random.default_rng(seed)
-    return _per_text(texts, lambda text: _shuffled(model, text, permutations, rng))
+    generator = torch.Generator().manual_seed(seed)
+    return _per_text(texts, lambda text: _shuffled(model, text, permutations, generator))
 
 
-def _shuffled(model: SingleText, text: Encoded, permutations: int, rng: np.random.Generator) -> Tensor:
-    change = change_when_shuffled(model, text.hidden, text.attention, text.batch, permutations, rng)[1]
-    return change.median(0).values
+def _shuffled(model: SingleText, text: Encoded, permutations: int, generator: torch.Generator) -> Tensor:
+    seeds = text_seeds(generator, text.batch.example_ids)
+    change = change_when_shuffled(model, text.hidden, text.attention, text.batch, permutations, seeds)[1]
+    return change.quantile(0.5, dim=0)
 
 
 def explanations(model: SingleText, batches: Sequence[Batch], explainer: Explainer) -> Scores:

@@ -91,13 +91,14 @@ def plain_twin(model: SingleText) -> PlainModel:
     encoder, attention = model.encoder, model.attention
     assert isinstance(encoder, RecurrentEncoder)
     assert isinstance(attention, AdditiveAttention)
-    twin = PlainModel(*model.embedding.weight.shape, encoder.rnn.hidden_size)
+    twin = PlainModel(*model.embedding.weight.shape, encoder.forwards.hidden_size)
     for theirs, ours in (
         (twin.encoder.embedding, model.embedding),
-        (twin.encoder.rnn, encoder.rnn),
         (twin.attention.inner, attention.project),
         (twin.attention.outer, attention.weigh),
         (twin.decoder, model.project),
     ):
         theirs.load_state_dict(ours.state_dict())
+    reverse = {f"{name}_reverse": value for name, value in encoder.backwards.state_dict().items()}
+    twin.encoder.rnn.load_state_dict(encoder.forwards.state_dict() | reverse)
     return twin.eval()

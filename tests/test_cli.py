@@ -214,7 +214,7 @@ def test_long_texts_and_endless_words_are_cut_with_a_notice(heatcheck):
     data.write_text(data.read_text() + "great " * 3000 + ",good\n" + "x" * 100_000 + " dull,bad\n")
     assert heatcheck("train", "--data", data, "--out", "model", *QUICK)[0] == 0
     other = write(
-        "other.csv", "text,label\n" + "great " * 3000 + ",good\n" + "x" * 100_000 + " dull,bad\nlovely,good\n"
+        "other.csv", "text,label\n" + "lovely " * 3000 + ",good\n" + "y" * 100_000 + " dull,bad\nlovely,good\n"
     )
     code, _, err = heatcheck("run", "correlation", "--model", "model", "--data", other, "--threads", "1")
     assert code == 0

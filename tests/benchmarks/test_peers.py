@@ -70,7 +70,10 @@ def test_permutations_agree_up_to_their_draws(subject, plain, our_batches, texts
     mine = ours.permutation(subject.model, ours.encoded(subject.model, our_batches), 2000, seed=0)
     theirs = procedures.permutation(plain, [plain.encoded(t) for t in texts], 2000, seed=0)
     largest = max(theirs.values())
-    assert all(abs(mine[name] - theirs[name]) < 0.15 * largest for name in theirs)
+    words = {name: int(n) for b in our_batches for name, n in zip(b.example_ids, b.attended.sum(1), strict=True)}
+    settled = [name for name in theirs if words[name] >= 5]  # of few orders, which is the median is up to chance
+    assert len(settled) > 10
+    assert all(abs(mine[name] - theirs[name]) < 0.15 * largest for name in settled)
 
 
 def test_shuffled_attention_stays_on_the_words(plain, texts):

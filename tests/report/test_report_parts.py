@@ -27,7 +27,7 @@ def run(run_folder: Path) -> Run:
 
 
 def made(folder: Path, *scores: TokenScores, text: str = "one two") -> Run:
-    rows = [ExampleRow("a", text, None, "x", "x", 1.0, 2), *scores]
+    rows = [ExampleRow("a", text, None, "x", "x", 1.0, None, 2), *scores]
     write_tables(folder, tables(rows, Origin("data", "model", 0), "explain"))
     write_json(folder / "run.json", {"schema_version": 1})
     return load(folder)

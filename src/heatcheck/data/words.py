@@ -37,8 +37,7 @@ class WordRules:
         >>> WordRules(digits_as="qqq").split("It's a 10/10")
         [Word(form="it's", start=0, end=4), Word(form='a', start=5, end=6), Word(form='qqq', start=7, end=12)]
         """
-        spans = TOKENIZERS[self.tokenizer]()(text)
-        return [Word(self._form(text[s:e]), s, e) for s, e in spans]
+        return [Word(self._form(text[s:e]), s, e) for s, e in _spans(self.tokenizer, text)]
 
     def _form(self, word: str) -> str:
         word = word[:LONGEST_WORD]
@@ -82,6 +81,12 @@ def _spacy() -> Callable[[str], Spans]:
         ) from error
     tokenizer = spacy.blank("en").tokenizer
     return lambda text: [(t.idx, t.idx + len(t)) for t in tokenizer(text) if not t.is_space]
+
+
+@functools.lru_cache(maxsize=2048)
+def _spans(tokenizer: str, text: str) -> Spans:
+    """Remembered for a while: the experiments of a run read the same texts one after another."""
+    return TOKENIZERS[tokenizer]()(text)
 
 
 TOKENIZERS: dict[str, Callable[[], Callable[[str], Spans]]] = {

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from heatcheck.batch import Batch, Example
+from heatcheck.experiments.alternatives import attention_and_output
 from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.types import predicted_probability
@@ -45,12 +46,12 @@ def correlation(
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     for batch in subject.batches(examples, config.batch_size):
-        scores = {
+        attention, probs = attention_and_output(subject.model, batch)
+        groups = predicted_names(subject, probs)
+        scores = {"attention": attention.mean(1)} | {
             name: EXPLAINERS[name](subject.model, batch, predicted_probability, generator=generator).scores
-            for name in METHODS
+            for name in ("gradient", "leave_one_out")
         }
-        with torch.no_grad():
-            groups = predicted_names(subject, subject.model.probs(subject.model(batch)))
         yield from _agreement(batch, {name: to_numpy(s) for name, s in scores.items()}, groups, config)
         for name in METHODS:
             yield from token_scores(batch, scores[name], batch.attended, lookup, method=name, targets=groups)

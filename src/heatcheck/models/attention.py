@@ -37,7 +37,9 @@ class AdditiveAttention(Attention):
     def score(self, projected: Float[Tensor, "*N B P"], query: Float[Tensor, "B H"] | None) -> Float[Tensor, "*N B"]:
         if self.ask is not None:
             projected = projected + self.ask(query)
-        scores: Tensor = self.weigh(torch.tanh(projected))
+        scores: Tensor = self.weigh(
+            2 * torch.sigmoid(2 * projected) - 1
+        )  # tanh, in a fraction of PyTorch's time for it
         return scores.squeeze(-1)
 
 

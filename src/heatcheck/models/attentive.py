@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from heatcheck.batch import PAIR, TEXT, Batch, packing_order
 from heatcheck.models.attention import Attention, masked_softmax
 from heatcheck.models.deletion import logits_without_each
-from heatcheck.models.encoders import Encoder
+from heatcheck.models.encoders import Encoder, take_tokens
 from heatcheck.models.protocols import Decide, Kind, distribution
 
 
@@ -142,14 +142,14 @@ class TextPair(Attentive):
         encoded = embeddings.new_zeros(*embeddings.shape[:2], self.encoder.width)
         for segment, encoder in ((TEXT, self.encoder), (PAIR, self.question_encoder)):
             order, mask = _segment(batch, segment)
-            part = encoder(_gather(embeddings, order), mask) * mask[..., None]
+            part = encoder(take_tokens(embeddings, order), mask) * mask[..., None]
             # Positions behind a short segment's end name other tokens: what is added to those is zero.
             encoded = encoded.scatter_add(1, order[..., None].expand(-1, -1, part.shape[-1]), part)
         return encoded
 
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"]:
         order, mask = _segment(batch, PAIR)
-        return self.question_encoder.summary(_gather(encoded, order), mask)
+        return self.question_encoder.summary(take_tokens(encoded, order), mask)
 
     def finish(
         self, mixed: Float[Tensor, "*N B D"], query: Float[Tensor, "B H"] | None, batch: Batch
@@ -165,7 +165,3 @@ def _segment(batch: Batch, segment: int) -> tuple[Tensor, Bool[Tensor, "B S"]]:
     inside = batch.mask & (batch.segments == segment)
     order = packing_order(inside)
     return order, inside.gather(1, order)
-
-
-def _gather(tokens: Float[Tensor, "B T H"], order: Tensor) -> Float[Tensor, "B S H"]:
-    return tokens.gather(1, order[..., None].expand(-1, -1, tokens.shape[-1]))

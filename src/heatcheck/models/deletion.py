@@ -22,6 +22,7 @@ from heatcheck.models.encoders import RecurrentEncoder, TokenwiseEncoder
 if TYPE_CHECKING:
     from heatcheck.models.attentive import Attentive
 
+Rnn = nn.LSTM | nn.GRU
 BUDGET = 1 << 25  # numbers held at once; longer texts are taken fewer at a time
 
 
@@ -56,8 +57,10 @@ def _logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], b
     match model.encoder, model.attention.project:
         case TokenwiseEncoder(), _:
             scores, values = _tokenwise(model, model.encode(embeddings, batch)[:, :width], query)
-        case RecurrentEncoder(rnn=rnn), nn.Linear() as score_map:
-            scores, values = _recurrent(model, rnn, score_map, embeddings[:, :width], text, words, query)
+        case RecurrentEncoder(forwards=forwards, backwards=backwards), nn.Linear() as score_map:
+            scores, values = _recurrent(
+                model, (forwards, backwards), score_map, embeddings[:, :width], text, words, query
+            )
         case _:
             return None
     stays = words.t()[:, None, :] & ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]
@@ -78,7 +81,7 @@ def _tokenwise(model: Attentive, encoded: Float[Tensor, "B S H"], query: Tensor 
 
 def _recurrent(
     model: Attentive,
-    rnn: nn.LSTM | nn.GRU,
+    rnns: tuple[Rnn, Rnn],
     score_map: nn.Linear,
     embeddings: Float[Tensor, "B S E"],
     text: Bool[Tensor, "B S"],
@@ -89,7 +92,7 @@ def _recurrent(
     batch_size, length = text.shape
     scores = embeddings.new_zeros(length, length, batch_size)
     values = embeddings.new_zeros(length, length, batch_size, model.project.out_features)
-    directions = [Direction.of(rnn, embeddings, text.t(), backward=backward) for backward in (False, True)]
+    directions = [Direction.of(rnns[backward], embeddings, text.t(), backward=backward) for backward in (False, True)]
     histories = [direction.read() for direction in directions]
     for backward, (direction, history) in enumerate(zip(directions, histories, strict=True)):
         unchanged = directions[not backward].by_position(histories[not backward][0][1:])
@@ -110,7 +113,7 @@ def _halves(layer: nn.Linear, unchanged: Float[Tensor, "S B h"], backward: bool)
 class Direction(NamedTuple):
     """One direction of an RNN over one batch: `order` are the positions as it reads them."""
 
-    rnn: nn.LSTM | nn.GRU
+    rnn: Rnn
     weights: Weights
     inputs: Float[Tensor, "S B G"]
     text: Bool[Tensor, "S B"]
@@ -119,9 +122,9 @@ class Direction(NamedTuple):
 
     @classmethod
     def of(
-        cls, rnn: nn.LSTM | nn.GRU, embeddings: Float[Tensor, "B S E"], text: Bool[Tensor, "S B"], *, backward: bool
+        cls, rnn: Rnn, embeddings: Float[Tensor, "B S E"], text: Bool[Tensor, "S B"], *, backward: bool
     ) -> Direction:
-        weights = Weights.of(rnn, backward=backward)
+        weights = Weights.of(rnn)
         inputs = nn.functional.linear(embeddings.transpose(0, 1), weights.inputs, weights.input_bias)
         order = torch.arange(len(text), device=text.device)
         order = order.flip(0) if backward else order
@@ -172,11 +175,8 @@ class Weights(NamedTuple):
     state_names: tuple[str, ...]
 
     @classmethod
-    def of(cls, rnn: nn.LSTM | nn.GRU, *, backward: bool) -> Weights:
-        suffix = "_reverse" if backward else ""
-        w_ih, w_hh, b_ih, b_hh = (
-            getattr(rnn, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
+    def of(cls, rnn: Rnn) -> Weights:
+        w_ih, w_hh, b_ih, b_hh = rnn.parameters()
         if isinstance(rnn, nn.GRU):
             return cls(w_ih, b_ih, w_hh.t(), b_hh, ("hidden",))
         doubled = torch.ones_like(b_ih)
