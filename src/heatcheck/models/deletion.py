@@ -66,7 +66,10 @@ def _logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], b
     stays = words.t()[:, None, :] & ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]
     lowest = torch.finfo(scores.dtype).min
     weights = torch.softmax((scores / model.temperature).masked_fill(~stays, lowest), dim=0) * stays  # S T B
-    mixed = (weights[..., None] * values).sum(0)  # T B D
+    if values.shape[1] == 1:  # the same values whatever is deleted
+        mixed = torch.einsum("stb,sbd->tbd", weights, values[:, 0])
+    else:
+        mixed = (weights[..., None] * values).sum(0)  # T B D
     logits = model.finish(mixed, query, batch).transpose(0, 1)
     missing = embeddings.shape[1] - width
     return nn.functional.pad(logits, (0, 0, 0, missing))

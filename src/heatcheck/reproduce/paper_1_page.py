@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from heatcheck import results
-from heatcheck.measure.intervals import Interval, bootstrap
+from heatcheck.measure.intervals import Interval, bootstrap, resampled
 from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2, Correlation
 
 DATASETS = ("sst", "imdb-paper", "agnews", "babi-1", "babi-2", "babi-3", "snli")
@@ -151,7 +152,7 @@ def table_2(cases: dict[str, Case]) -> Iterator[str]:
 def _correlation(case: Case, measure: str, group: str | None, theirs: Correlation | None) -> tuple[str, ...]:
     mean = case.aggregate(measure, "mean", group, "kendall")
     spread = case.aggregate(measure, "std", group, "kendall").split(" ")[0]
-    share = case.aggregate(measure, "significant_fraction", group, "kendall").split(" ")[0]
+    share = case.aggregate(measure, "significant_fraction", group, "kendall")
     ours = mean.replace(" [", f" ± {spread} [", 1)
     if theirs is None:
         return "", ours, "", share
@@ -175,7 +176,12 @@ def figure_3(cases: dict[str, Case]) -> Iterator[str]:
 
 
 def _median(values: pd.Series) -> str:
-    return f"{number(float(values.median()))} ({len(values):,})" if len(values) else "–"
+    return f"{_interval(values, np.median)} ({len(values):,})" if len(values) else "–"
+
+
+def _interval(values: pd.Series, statistic: Callable[..., np.ndarray]) -> str:
+    found = bootstrap(values.to_numpy(dtype=float), statistic, seed=0)
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
 
 
 def figures_4_5(cases: dict[str, Case], out: Path) -> Iterator[str]:
@@ -197,8 +203,11 @@ def _adversary_row(named: str, case: Case) -> str:
     most = case.examples.set_index("example_id")["max_attention"].reindex(values.index)
     solver = case.scores.loc[case.scores["measure"] == "adversarial_jsd", "setting"].iloc[0]
     peaked = values[most >= 0.5]
-    share, rank = number(float((values > 0.6).mean())), number(float(values.corr(most, method="spearman")))
-    mean_peaked = f"{number(float(peaked.mean()))} ({len(peaked):,})" if len(peaked) else "–"
+    share = _interval((values > 0.6).astype(float), np.mean)
+    x, y = rankdata(values.to_numpy()), rankdata(most.to_numpy())
+    found = resampled(lambda rows: float(np.corrcoef(x[rows], y[rows])[0, 1]), len(values), seed=0)
+    rank = f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+    mean_peaked = f"{_interval(peaked, np.mean)} ({len(peaked):,})" if len(peaked) else "–"
     return f"| {named} | {solver} | {case.aggregate('adversarial_jsd')} | {share} | {rank} | {mean_peaked} |"
 
 
