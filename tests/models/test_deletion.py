@@ -29,7 +29,8 @@ def test_equals_deleting_and_running_again(encoder, attention, task, labels):
             assert (attention, task) != ("additive", "single")
             return
         expected = rerun(model, batch)
-    torch.testing.assert_close(shared[batch.attended], expected[batch.attended], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(shared.whole, model(batch), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(shared.without[batch.attended], expected[batch.attended], atol=1e-5, rtol=1e-5)
 
 
 def test_equal_lengths_take_the_same_path_to_the_same_numbers():
@@ -39,7 +40,9 @@ def test_equal_lengths_take_the_same_path_to_the_same_numbers():
     assert batch.mask.all()
     with torch.no_grad():
         shared = model.logits_without_each(model.embed(batch), batch)
-        torch.testing.assert_close(shared[batch.attended], rerun(model, batch)[batch.attended], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            shared.without[batch.attended], rerun(model, batch)[batch.attended], atol=1e-5, rtol=1e-5
+        )
 
 
 def test_long_texts_are_taken_fewer_at_a_time(monkeypatch):
@@ -49,7 +52,7 @@ def test_long_texts_are_taken_fewer_at_a_time(monkeypatch):
     whole = model.logits_without_each(model.embed(batch), batch)
     monkeypatch.setattr(deletion, "BUDGET", 1)
     one_by_one = model.logits_without_each(model.embed(batch), batch)
-    torch.testing.assert_close(one_by_one[batch.attended], whole[batch.attended])
+    torch.testing.assert_close(one_by_one.without[batch.attended], whole.without[batch.attended])
 
 
 def test_encoders_that_mix_neighbours_offer_no_shortcut():

@@ -9,7 +9,7 @@ from torch import Tensor
 from heatcheck.batch import Batch, rows, without_token
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.distributions import tvd
-from heatcheck.models.protocols import Classifier, SharesDeletions
+from heatcheck.models.protocols import Classifier, Deletions, SharesDeletions
 
 
 @torch.no_grad()
@@ -20,22 +20,20 @@ def leave_one_out(
 
     Words of the first text only. A text's only word is deleted too: what is left is the empty text.
     """
+    whole, without = logits_without_each(model, batch)
+    change = tvd(model.probs(without), model.probs(whole)[:, None])
+    return Explanation(change * batch.attended, signed=False)
+
+
+def logits_without_each(model: Classifier, batch: Batch) -> Deletions:
+    """By the model's own shortcut if it has one, else by deleting and running again."""
     embeddings = model.embed(batch)
-    base = model.probs(model.logits(embeddings, batch))
-    without = model.probs(logits_without_each(model, embeddings, batch))
-    return Explanation(tvd(without, base[:, None]) * batch.attended, signed=False)
-
-
-def logits_without_each(model: Classifier, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T C"]:
-    """Logits after deleting each word; where nothing can be deleted they have no meaning."""
     if isinstance(model, SharesDeletions):
         shared = model.logits_without_each(embeddings, batch)
         if shared is not None:
             return shared
-    columns = []
-    for position in range(batch.token_ids.shape[1]):
-        columns.append(_logits_without(model, batch, position))
-    return torch.stack(columns, dim=1)
+    columns = [_logits_without(model, batch, position) for position in range(batch.token_ids.shape[1])]
+    return Deletions(model.logits(embeddings, batch), torch.stack(columns, dim=1))
 
 
 def _logits_without(model: Classifier, batch: Batch, position: int) -> Float[Tensor, "B C"]:

@@ -19,7 +19,7 @@ from heatcheck.batch import PAIR, TEXT, Batch, packing_order
 from heatcheck.models.attention import Attention, masked_softmax
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
-from heatcheck.models.protocols import Decide, Kind, distribution
+from heatcheck.models.protocols import Decide, Deletions, Kind, distribution
 
 
 class Attentive(nn.Module, abc.ABC):
@@ -86,7 +86,7 @@ class Attentive(nn.Module, abc.ABC):
         return distribution(self.kind, logits)
 
     @final
-    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T C"] | None:
+    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
         return logits_without_each(self, embeddings, batch)
 
 

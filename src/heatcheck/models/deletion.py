@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import TEXT, Batch, rows
 from heatcheck.models.encoders import RecurrentEncoder, TokenwiseEncoder
+from heatcheck.models.protocols import Deletions
 
 if TYPE_CHECKING:
     from heatcheck.models.attentive import Attentive
@@ -27,10 +28,8 @@ BUDGET = 1 << 25  # numbers held at once; longer texts are taken fewer at a time
 
 
 @torch.no_grad()
-def logits_without_each(
-    model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch
-) -> Float[Tensor, "B T C"] | None:
-    """Logits after deleting each word of the first text; other positions hold no meaning.
+def logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
+    """Logits of the whole text and after deleting each word of the first text.
 
     None where the encoder offers no shortcut: delete and run again. The first text has to stand
     at the left of each row.
@@ -40,14 +39,21 @@ def logits_without_each(
     parts = []
     for start in range(0, len(batch), size):
         index = torch.arange(start, min(start + size, len(batch)), device=embeddings.device)
-        part = _logits_without_each(model, embeddings[index], rows(batch, index))
+        part = _delete_each(model, embeddings[index], rows(batch, index))
         if part is None:
             return None
         parts.append(part)
-    return torch.cat(parts)
+    return Deletions(*(torch.cat(pieces) for pieces in zip(*parts, strict=True)))
 
 
-def _logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Tensor | None:
+class Tokens(NamedTuple):
+    """Attention score and decoder value of every position s, for each of T variants of the text."""
+
+    scores: Float[Tensor, "S T B"]
+    values: Float[Tensor, "S T B D"]
+
+
+def _delete_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
     text = batch.mask & (batch.segments == TEXT)
     width = int(text.sum(1).max())
     text, words = text[:, :width], batch.attended[:, :width]
@@ -55,31 +61,35 @@ def _logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], b
     if bool((batch.segments != TEXT).any()):  # only a second text asks something
         query = model.query(model.encode(embeddings, batch), batch)
     match model.encoder, model.attention.project:
-        case TokenwiseEncoder(), _:
-            scores, values = _tokenwise(model, model.encode(embeddings, batch)[:, :width], query)
+        case TokenwiseEncoder(), _:  # no token sees another: only the softmax changes
+            whole = without = _tokens(model, model.encode(embeddings, batch)[:, :width].transpose(0, 1), query)
         case RecurrentEncoder(forwards=forwards, backwards=backwards), nn.Linear() as score_map:
-            scores, values = _recurrent(
+            whole, without = _recurrent(
                 model, (forwards, backwards), score_map, embeddings[:, :width], text, words, query
             )
         case _:
             return None
-    stays = words.t()[:, None, :] & ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]
-    lowest = torch.finfo(scores.dtype).min
-    weights = torch.softmax((scores / model.temperature).masked_fill(~stays, lowest), dim=0) * stays  # S T B
-    if values.shape[1] == 1:  # the same values whatever is deleted
-        mixed = torch.einsum("stb,sbd->tbd", weights, values[:, 0])
-    else:
-        mixed = (weights[..., None] * values).sum(0)  # T B D
-    logits = model.finish(mixed, query, batch).transpose(0, 1)
-    missing = embeddings.shape[1] - width
-    return nn.functional.pad(logits, (0, 0, 0, missing))
+    here = words.t()[:, None, :]  # S 1 B
+    others = ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]  # S T 1
+    base = model.finish(_mix(model, whole, here)[0], query, batch)
+    logits = model.finish(_mix(model, without, here & others), query, batch).transpose(0, 1)
+    return Deletions(base, nn.functional.pad(logits, (0, 0, 0, embeddings.shape[1] - width)))
 
 
-def _tokenwise(model: Attentive, encoded: Float[Tensor, "B S H"], query: Tensor | None) -> tuple[Tensor, Tensor]:
-    """No token sees another: only the softmax changes."""
-    by_position = encoded.transpose(0, 1)
-    scores = model.attention.score(model.attention.project(by_position), query)
-    return scores[:, None], model.project(by_position)[:, None]
+def _tokens(model: Attentive, encoded: Float[Tensor, "S B H"], query: Tensor | None) -> Tokens:
+    """Of the text as it is."""
+    scores = model.attention.score(model.attention.project(encoded), query)
+    return Tokens(scores[:, None], model.project(encoded)[:, None])
+
+
+def _mix(model: Attentive, tokens: Tokens, stays: Bool[Tensor, "S T B"]) -> Float[Tensor, "T B D"]:
+    """The attention-weighted mean of the values, over the words that stay."""
+    lowest = torch.finfo(tokens.scores.dtype).min
+    scores = (tokens.scores / model.temperature).masked_fill(~stays, lowest)
+    weights = torch.softmax(scores, dim=0) * stays
+    if tokens.values.shape[1] == 1:  # the same values whatever is deleted
+        return torch.einsum("stb,sbd->tbd", weights, tokens.values[:, 0])
+    return (weights[..., None] * tokens.values).sum(0)
 
 
 def _recurrent(
@@ -90,21 +100,22 @@ def _recurrent(
     text: Bool[Tensor, "B S"],
     words: Bool[Tensor, "B S"],
     query: Tensor | None,
-) -> tuple[Float[Tensor, "S T B"], Float[Tensor, "S T B D"]]:
-    """Score and value of position s after the deletion of t, for all s and t."""
+) -> tuple[Tokens, Tokens]:
+    """The tokens of the whole text, and of the text without its t-th token for each t."""
     batch_size, length = text.shape
     scores = embeddings.new_zeros(length, length, batch_size)
     values = embeddings.new_zeros(length, length, batch_size, model.project.out_features)
     directions = [Direction.of(rnns[backward], embeddings, text.t(), backward=backward) for backward in (False, True)]
     histories = [direction.read() for direction in directions]
+    states = [direction.by_position(history[0][1:]) for direction, history in zip(directions, histories, strict=True)]
     for backward, (direction, history) in enumerate(zip(directions, histories, strict=True)):
-        unchanged = directions[not backward].by_position(histories[not backward][0][1:])
+        unchanged = states[not backward]
         score_part, score_rest = _halves(score_map, unchanged, bool(backward))
         value_part, value_rest = _halves(model.project, unchanged, bool(backward))
         for s, deleted, hidden in direction.restarts(history, words.any(0)):
             scores[s, deleted] = model.attention.score((hidden @ score_part).add_(score_rest[s]), query)
             values[s, deleted] = (hidden @ value_part).add_(value_rest[s])
-    return scores, values
+    return _tokens(model, torch.cat(states, dim=-1), query), Tokens(scores, values)
 
 
 def _halves(layer: nn.Linear, unchanged: Float[Tensor, "S B h"], backward: bool) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ shortcuts: the same numbers, faster.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -62,13 +62,18 @@ class LinearDecoder(AttentiveClassifier, Protocol):
     def token_logits(self, encoded: Float[Tensor, "B T H"]) -> Float[Tensor, "B T C"]: ...
 
 
+class Deletions(NamedTuple):
+    """`without[:, t]` are the logits after deleting word t; where no word stands they have no meaning."""
+
+    whole: Float[Tensor, "B C"]
+    without: Float[Tensor, "B T C"]
+
+
 @runtime_checkable
 class SharesDeletions(Classifier, Protocol):
-    """Can delete each word in turn and share the work between the deletions."""
+    """Can delete each word in turn and share the work between the deletions; None for a batch where it cannot."""
 
-    def logits_without_each(
-        self, embeddings: Float[Tensor, "B T E"], batch: Batch
-    ) -> Float[Tensor, "B T C"] | None: ...
+    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None: ...
 
 
 def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B L"]:
