@@ -12,7 +12,7 @@ from scipy import stats
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-CHUNK = 1 << 22  # resampled values held in memory at once
+CHUNK = 1 << 20  # resampled values held in memory at once
 
 
 class Interval(NamedTuple):
