@@ -66,7 +66,7 @@ def leave_one_out(setting: Setting) -> Outcome:
     model, plain = setting.model, setting.plain_model()
     batches, texts = setting.our_batches(), setting.plain_batches()
     timing = side_by_side(
-        lambda: ours.explanations(model, batches, EXPLAINERS["leave_one_out"]),
+        lambda: ours.explanations(model, batches, EXPLAINERS["leave_one_out"].explain),
         lambda: procedures.leave_one_out(plain, texts),
         repetitions=setting.repetitions,
     )
@@ -77,7 +77,9 @@ def leave_one_out(setting: Setting) -> Outcome:
 def kendall(setting: Setting) -> Outcome:
     """All texts: τ-b and p-value of attention with gradients, against scipy in a loop."""
     batches = setting.our_batches()
-    first, second = (ours.explanations(setting.model, batches, EXPLAINERS[n]) for n in ("attention", "gradient"))
+    first, second = (
+        ours.explanations(setting.model, batches, EXPLAINERS[n].explain) for n in ("attention", "gradient")
+    )
     x, words = matrix(first)
     y, _ = matrix(second)
     timing = side_by_side(

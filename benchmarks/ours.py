@@ -12,12 +12,13 @@ from torch import Tensor
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.adversary.exact import exact_adversary
-from heatcheck.experiments.permutation import change_when_shuffled
-from heatcheck.experiments.randomness import text_seeds
+from heatcheck.experiments.permutation import change_when_shuffled, medians
 from heatcheck.explain.types import Explainer, predicted_probability
 from heatcheck.models.attentive import SingleText
 from heatcheck.models.fit import Recipe, fit
-from heatcheck.models.subject import Subject, classification_loss
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import classification_loss
+from heatcheck.randomness import text_seeds
 from heatcheck.results import Score
 from heatcheck.runner import BATTERY
 
@@ -55,10 +56,10 @@ def permutation(model: SingleText, texts: Sequence[Encoded], permutations: int, 
     return _per_text(texts, lambda text: _shuffled(model, text, permutations, generator))
 
 
-def _shuffled(model: SingleText, text: Encoded, permutations: int, generator: torch.Generator) -> Tensor:
+def _shuffled(model: SingleText, text: Encoded, permutations: int, generator: torch.Generator) -> np.ndarray:
     seeds = text_seeds(generator, text.batch.example_ids)
     change = change_when_shuffled(model, text.hidden, text.attention, text.batch, permutations, seeds)[1]
-    return change.quantile(0.5, dim=0)
+    return medians(change)
 
 
 def explanations(model: SingleText, batches: Sequence[Batch], explainer: Explainer) -> Scores:
@@ -98,6 +99,6 @@ def battery(subject: Subject, examples: Sequence[Example]) -> dict[str, Values]:
     return found
 
 
-def _per_text(texts: Sequence[Encoded], measure: Callable[[Encoded], Tensor]) -> Values:
+def _per_text(texts: Sequence[Encoded], measure: Callable[[Encoded], Tensor | np.ndarray]) -> Values:
     rows = ((text.batch.example_ids, measure(text).tolist()) for text in texts)
     return {name: value for names, values in rows for name, value in zip(names, values, strict=True)}

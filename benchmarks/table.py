@@ -48,7 +48,7 @@ def page(outcomes: Sequence[Outcome], setting: Setting) -> str:
 
 
 def facts(setting: Setting) -> str:
-    lengths = [len(setting.subject.vocabulary.row(e)) - 2 for e in setting.examples]
+    lengths = [len(setting.subject.reader.row(e)) - 2 for e in setting.examples]
     return (
         f"{len(lengths):,} test texts of {setting.data.name}, {np.mean(lengths):.0f} words on average; "
         f"{len(setting.training):,} training texts; BiLSTM with additive attention. "

@@ -31,6 +31,8 @@ class LinearToy:
     w: Tensor  # E
     v: Tensor  # E
     kind: Kind = "binary"
+    pad_id: int = 0
+    mask_id: int = 1
 
     def embed(self, batch: Batch) -> Tensor:
         return self.vectors[batch.token_ids]
@@ -47,6 +49,9 @@ class LinearToy:
 
     def logits(self, embeddings: Tensor, batch: Batch) -> Tensor:
         return self.classify(embeddings, self.attend(embeddings, batch), batch)
+
+    def predict(self, batch: Batch) -> Tensor:
+        return self.logits(self.embed(batch), batch)
 
     def probs(self, logits: Tensor) -> Tensor:
         return distribution(self.kind, logits)
@@ -98,7 +103,7 @@ def small_subject(examples: Sequence[Example], encoder: str = "bilstm", *, label
     names = tuple(f"class {i}" for i in range(labels))
     task = "single" if examples[0].pair is None else "pair"
     spec = ModelSpec(encoder, "additive", task, labels, len(vocabulary), embedding_width=12, hidden=8)
-    return Subject(f"{encoder}-additive", model, spec, Recipe(), vocabulary, names, seed)
+    return Subject(f"{encoder}-additive", model, vocabulary, names, seed, spec, Recipe())
 
 
 GOOD, BAD = ("great", "lovely", "superb", "moving"), ("awful", "boring", "dull", "weak")

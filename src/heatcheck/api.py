@@ -24,7 +24,8 @@ from heatcheck.errors import InputError
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject, check_trainable, fitted_spec
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import check_trainable, fitted_spec
 from heatcheck.progress import Progress, Silent
 from heatcheck.runner import Request
 
@@ -120,7 +121,7 @@ def run(
     return run_request(request, Path(out) if out is not None else default_folder(experiment, request))
 
 
-def train_model(request: Request, out: Path, *, progress: Progress | None = None) -> Subject:
+def train_model(request: Request, out: Path, *, progress: Progress | None = None) -> Subject[Any]:
     """Train a model into the folder `out`; a killed training goes on from its last epoch, a finished one is found."""
     progress = progress or Silent()
     torch.set_num_threads(request.threads)
@@ -137,15 +138,15 @@ def train_model(request: Request, out: Path, *, progress: Progress | None = None
     return checkpoint.load(out)
 
 
-def _same_model(request: Request, data: Dataset, out: Path) -> Subject:
+def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
     """The model in `out`, if it is the one that was asked for."""
     there = checkpoint.load(out)
-    asked = fitted_spec(request.spec, data, there.vocabulary, there.spec.embedding_width)
-    if (there.spec, there.recipe, there.seed, there.trained_on) != (
-        asked,
-        request.recipe,
-        request.seed,
-        data.fingerprint(),
+    same_training = (there.recipe, there.seed, there.trained_on) == (request.recipe, request.seed, data.fingerprint())
+    spec = there.spec
+    if not (
+        same_training
+        and isinstance(spec, ModelSpec)
+        and spec == fitted_spec(request.spec, data, spec.vocabulary_size, spec.embedding_width)
     ):
         raise InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
     return there

@@ -99,6 +99,12 @@ def without_token(batch: Batch, position: Int[Tensor, "B"]) -> Batch:
     return keep_tokens(batch, keep)
 
 
+def replace_tokens(batch: Batch, where: Bool[Tensor, "B T"], ids: Int[Tensor, "B T"] | int) -> Batch:
+    """Put other token ids in the places of `where`; everything else, offsets too, stays."""
+    there = torch.full_like(batch.token_ids, ids) if isinstance(ids, int) else ids
+    return dataclasses.replace(batch, token_ids=torch.where(where, there, batch.token_ids))
+
+
 def trim(batch: Batch) -> Batch:
     """Drop columns that are padding in every row."""
     return keep_tokens(batch, batch.mask)

@@ -278,7 +278,7 @@ def _catalogue() -> dict[str, dict[str, str]]:
     return {
         "data": SOURCES,
         "experiments": {name: f"{e.question} ({e.source})" for name, e in EXPERIMENTS.items()},
-        "explainers": {name: (e.__doc__ or "").strip().split("\n")[0] for name, e in EXPLAINERS.items()},
+        "explainers": {name: method.about for name, method in EXPLAINERS.items()},
         "encoders": ENCODERS,
         "attentions": ATTENTIONS,
     }

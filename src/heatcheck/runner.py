@@ -35,7 +35,8 @@ from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_perfo
 from heatcheck.models import checkpoint
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject, check_trainable, train
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import check_trainable, train
 from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, TABLES, Origin
 from heatcheck.verdict import verdict
@@ -145,7 +146,7 @@ def claim(out: Path, request: Request, command: str) -> None:
     results.write_json(out / "run.json", running)
 
 
-def load_data(request: Request, given: Subject | None = None) -> Dataset:
+def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
     """For a given model the classes are its own, and rows are split as they were when it was trained."""
     labels = request.labels
     if labels is None and given is not None and not is_named(request.data):
@@ -191,7 +192,7 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     return store.step("train", key, work)
 
 
-def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple[Sequence[Example], list[str]]:
+def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> tuple[Sequence[Example], list[str]]:
     """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them; and notes.
 
     Of data without splits of its own, all texts are held out from a given model but those it was trained on.
@@ -218,13 +219,13 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject) -> tuple
             f"{request.limit:,} of {len(examples):,} texts were drawn at random (--limit, seed {request.seed})."
         )
         examples = [examples[i] for i in chosen]
-    cut = sum(subject.vocabulary.row(e).cut for e in examples)
+    cut = sum(subject.reader.row(e).cut for e in examples)
     if cut:
         notes.append(f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.")
     return with_model_labels(examples, data, subject), notes
 
 
-def check_fit(request: Request, data: Dataset, given: Subject | None) -> None:
+def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> None:
     """Can this data be tested, with the model that was given or after training one?"""
     for name in request.experiments:
         EXPERIMENTS[name].check(request.config(name), data.task, len((given or data).labels))
@@ -248,7 +249,7 @@ def check_fit(request: Request, data: Dataset, given: Subject | None) -> None:
         )
 
 
-def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject) -> Sequence[Example]:
+def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject[Any]) -> Sequence[Example]:
     if data.labels == subject.labels:
         return examples
     index = {i: subject.labels.index(label) for i, label in enumerate(data.labels)}
@@ -263,7 +264,7 @@ def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subje
 def _run_experiment(
     name: str,
     request: Request,
-    subject: Subject,
+    subject: Subject[Any],
     examples: Sequence[Example],
     model_folder: Path,
     store: Store,
@@ -298,7 +299,7 @@ def _run_experiment(
         progress.advance(start + len(shard))
 
 
-def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, request: Request) -> None:
+def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject[Any], request: Request) -> None:
     """The run's three tables: all shards one after another, then the aggregates."""
     folders = [folder for found in shards.values() for folder in found]
     for name in ("tokens", "examples"):
@@ -313,7 +314,7 @@ def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject, req
     _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
 
 
-def _performance_table(out: Path, subject: Subject, origin: Origin, seed: int) -> pa.Table:
+def _performance_table(out: Path, subject: Subject[Any], origin: Origin, seed: int) -> pa.Table:
     examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "log_odds"]).to_pandas()
     rows = summarise_performance(examples, subject.labels, seed=seed)
     return results.tables(rows, origin, "performance")["scores"]
@@ -330,7 +331,7 @@ def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[p
 
 
 def _describe(
-    request: Request, data: Dataset, subject: Subject, examples: Sequence[Example], model_folder: Path
+    request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], model_folder: Path
 ) -> dict[str, Any]:
     packages = ("heatcheck", "torch", "numpy", "scipy", "scikit-learn", "pyarrow")
     return {

@@ -49,11 +49,11 @@ def texts(our_batches: list[Batch]) -> list[Texts]:
 
 def test_attention_and_gradients(subject, plain, our_batches, texts):
     for name, theirs in zip(("attention", "gradient"), procedures.attention_and_gradients(plain, texts), strict=True):
-        assert_same(ours.explanations(subject.model, our_batches, EXPLAINERS[name]), theirs)
+        assert_same(ours.explanations(subject.model, our_batches, EXPLAINERS[name].explain), theirs)
 
 
 def test_leave_one_out(subject, plain, our_batches, texts):
-    mine = ours.explanations(subject.model, our_batches, EXPLAINERS["leave_one_out"])
+    mine = ours.explanations(subject.model, our_batches, EXPLAINERS["leave_one_out"].explain)
     assert_same(mine, procedures.leave_one_out(plain, texts))
 
 

@@ -25,7 +25,7 @@ def test_rows_are_scipys_tau_of_the_explainers_scores(task, labels):
     for example in examples:
         batch = next(subject.batches([example], 1))
         scores = {
-            n: EXPLAINERS[n](subject.model, batch, predicted_probability).scores[0, batch.attended[0]].double()
+            n: EXPLAINERS[n].explain(subject.model, batch, predicted_probability).scores[0, batch.attended[0]].double()
             for n in ("attention", "gradient", "leave_one_out")
         }
         expected = kendalltau(scores["attention"], scores["leave_one_out"]).statistic

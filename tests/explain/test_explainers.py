@@ -22,7 +22,7 @@ def test_gradient_of_a_linear_model_is_its_formula():
     attention = model.attend(model.embed(batch), batch)[:, 0]
     p = model.probs(model.logits(model.embed(batch), batch))[:, 1:]
     expected = (p * (1 - p) * attention * (model.embed(batch) @ model.w)).abs()
-    ours = EXPLAINERS["gradient"](model, batch, predicted_probability).scores
+    ours = EXPLAINERS["gradient"].explain(model, batch, predicted_probability).scores
     torch.testing.assert_close(ours, expected)
 
 
@@ -35,7 +35,7 @@ def test_leave_one_out_of_a_linear_model_is_its_formula():
     total = (attention * values).sum(1, keepdim=True)
     without = (total - attention * values) / (1 - attention)
     expected = (torch.sigmoid(without) - torch.sigmoid(total)).abs()
-    ours = EXPLAINERS["leave_one_out"](model, batch, predicted_probability).scores
+    ours = EXPLAINERS["leave_one_out"].explain(model, batch, predicted_probability).scores
     several = batch.attended & (batch.attended.sum(1, keepdim=True) > 1)
     torch.testing.assert_close(ours[several], expected[several], atol=1e-9, rtol=1e-9)
 
@@ -46,8 +46,8 @@ def test_gradient_x_input_equals_captums(task, labels):
     model, vocabulary = small_model(examples, labels=labels)
     batch = vocabulary.batch(examples)
     captum = InputXGradient(lambda e: predicted_probability(model, model.logits(e, batch), batch))
-    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).sum(-1) * batch.words
-    ours = EXPLAINERS["gradient_x_input"](model, batch, predicted_probability)
+    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).sum(-1) * batch.mask
+    ours = EXPLAINERS["gradient_x_input"].explain(model, batch, predicted_probability)
     assert ours.signed
     torch.testing.assert_close(ours.scores, expected.detach())
 
@@ -58,11 +58,11 @@ def test_leave_one_out_is_the_change_when_the_word_is_deleted(encoder, task, lab
     examples = random_examples(5, task, labels=labels)
     model, vocabulary = small_model(examples, encoder, labels=labels)
     batch = vocabulary.batch(examples)
-    ours = EXPLAINERS["leave_one_out"](model, batch, predicted_probability).scores
+    ours = EXPLAINERS["leave_one_out"].explain(model, batch, predicted_probability).scores
     with torch.no_grad():
-        base = model.probs(model(batch))
+        base = model.probs(model.predict(batch))
         for t in range(batch.mask.shape[1]):
-            changed = model.probs(model(without_token(batch, torch.full((len(batch),), t))))
+            changed = model.probs(model.predict(without_token(batch, torch.full((len(batch),), t))))
             here = batch.attended[:, t]
             torch.testing.assert_close(ours[here, t], tvd(changed, base)[here], atol=1e-5, rtol=1e-5)
     assert (ours[~batch.attended] == 0).all()
@@ -77,7 +77,7 @@ def test_company_padding_and_order_do_not_change_an_explanation(name, encoder, t
     batch = vocabulary.batch(examples)
 
     def explain(some):
-        return EXPLAINERS[name](model, some, predicted_probability).scores
+        return EXPLAINERS[name].explain(model, some, predicted_probability).scores
 
     together = explain(batch)
     reversed_ = explain(rows(batch, torch.arange(5, -1, -1))).flip(0)
@@ -98,7 +98,7 @@ def test_gradients_never_ask_cudnn_for_an_rnn_in_eval_mode(monkeypatch):
     monkeypatch.setattr(model, "encode", lambda e, b: (seen.append(torch.backends.cudnn.enabled), encode(e, b))[1])
     before = torch.backends.cudnn.enabled
     for name in ("gradient", "gradient_x_input"):
-        EXPLAINERS[name](model, vocabulary.batch(examples), predicted_probability)
+        EXPLAINERS[name].explain(model, vocabulary.batch(examples), predicted_probability)
     assert seen == [False, False]
     assert torch.backends.cudnn.enabled == before
     assert not model.training
@@ -109,4 +109,4 @@ def test_a_text_of_one_word_has_scores():
     model, vocabulary = small_model(examples)
     batch = vocabulary.batch(examples)
     for explainer in EXPLAINERS.values():
-        assert torch.isfinite(explainer(model, batch, predicted_probability).scores).all()
+        assert torch.isfinite(explainer.explain(model, batch, predicted_probability).scores).all()

@@ -19,7 +19,7 @@ def test_padding_company_and_order_change_nothing(encoder, attention, task, labe
     model, vocabulary = small_model(examples, encoder, attention, labels=labels)
     batch = vocabulary.batch(examples)
     with torch.no_grad():
-        together = model(batch)
+        together = model.predict(batch)
         alone = torch.cat([model(trim(rows(batch, torch.tensor([i])))) for i in range(7)])
         backwards = model(rows(batch, torch.arange(6, -1, -1))).flip(0)
         long = random_examples(1, task, labels=labels, longest=60, seed=3)
@@ -38,15 +38,15 @@ def test_attention_is_a_distribution_over_the_words_of_the_first_text(encoder, a
     assert weights.shape == (6, 1, batch.mask.shape[1])
     torch.testing.assert_close(weights.sum(-1), torch.ones(6, 1))
     assert (weights[:, 0][~batch.attended] == 0).all()
-    torch.testing.assert_close(model.classify(encoded, weights, batch), model(batch))
-    torch.testing.assert_close(model.probs(model(batch)).sum(-1), torch.ones(6))
+    torch.testing.assert_close(model.classify(encoded, weights, batch), model.predict(batch))
+    torch.testing.assert_close(model.probs(model.predict(batch)).sum(-1), torch.ones(6))
 
 
 def test_only_candidates_can_be_predicted():
     examples = random_examples(20, "qa", labels=5)
     model, vocabulary = small_model(examples, labels=5)
     batch = vocabulary.batch(examples)
-    probs = model.probs(model(batch))
+    probs = model.probs(model.predict(batch))
     assert (probs[~batch.candidates] == 0).all()
 
 

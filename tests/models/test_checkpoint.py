@@ -19,9 +19,9 @@ def test_a_loaded_model_gives_identical_outputs(tmp_path, encoder, task, labels)
     subject = small_subject(examples, encoder, labels=labels)
     checkpoint.save(subject, tmp_path / "model")
     loaded = checkpoint.load(tmp_path / "model")
-    before, after = (s.model(next(s.batches(examples, 8))) for s in (subject, loaded))
+    before, after = (s.model.predict(next(s.batches(examples, 8))) for s in (subject, loaded))
     assert torch.equal(before, after)
-    assert (loaded.labels, loaded.vocabulary, loaded.spec) == (subject.labels, subject.vocabulary, subject.spec)
+    assert (loaded.labels, loaded.reader, loaded.spec) == (subject.labels, subject.reader, subject.spec)
 
 
 @pytest.fixture

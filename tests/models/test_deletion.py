@@ -29,7 +29,7 @@ def test_equals_deleting_and_running_again(encoder, attention, task, labels):
             assert (attention, task) != ("additive", "single")
             return
         expected = rerun(model, batch)
-        torch.testing.assert_close(shared.whole, model(batch), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(shared.whole, model.predict(batch), atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(shared.without[batch.attended], expected[batch.attended], atol=1e-5, rtol=1e-5)
 
 

@@ -13,7 +13,7 @@ from heatcheck.errors import InputError
 from heatcheck.models import fit as fitting
 from heatcheck.models.fit import Epoch, Recipe, adam, fit
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import classification_loss, train
+from heatcheck.models.training import classification_loss, train
 from tests.toys import review_rows, small_model
 
 RECIPE = Recipe(epochs=4, batch_size=8, vectors="none")
@@ -92,7 +92,7 @@ def test_one_fused_adam_equals_the_published_three():
         batch = vocabulary.batch(examples[start : start + 8])
         for model, optimizers in ((ours, [one]), (theirs, three)):
             model.zero_grad()
-            functional.binary_cross_entropy_with_logits(model(batch)[:, 0], batch.labels.float()).backward()
+            functional.binary_cross_entropy_with_logits(model.predict(batch)[:, 0], batch.labels.float()).backward()
             for optimizer in optimizers:
                 optimizer.step()
     for name, value in ours.state_dict().items():
@@ -103,7 +103,7 @@ def test_the_positive_class_weighs_negatives_over_positives():
     examples = [Example(str(i), "w1 w2", int(i == 0)) for i in range(4)]
     model, vocabulary = small_model(examples)
     batch = vocabulary.batch(examples)
-    z = model(batch)[:, 0].double()
+    z = model.predict(batch)[:, 0].double()
     expected = -(3 * torch.sigmoid(z[0]).log() + torch.sigmoid(-z[1:]).log().sum()) / 4
     assert float(classification_loss(model, examples)(batch).detach()) == pytest.approx(
         float(expected.detach()), rel=1e-5

@@ -51,7 +51,11 @@ class AdversarialConfig:
 
 
 def adversarial_attention(
-    subject: Subject, examples: Sequence[Example], config: AdversarialConfig, *, generator: torch.Generator
+    subject: Subject[AttentiveClassifier],
+    examples: Sequence[Example],
+    config: AdversarialConfig,
+    *,
+    generator: torch.Generator,
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     solver = solver_for(subject.model, config.solver)

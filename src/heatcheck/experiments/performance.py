@@ -24,7 +24,11 @@ class PerformanceConfig:
 
 
 def performance(
-    subject: Subject, examples: Sequence[Example], config: PerformanceConfig, *, generator: torch.Generator
+    subject: Subject[AttentiveClassifier],
+    examples: Sequence[Example],
+    config: PerformanceConfig,
+    *,
+    generator: torch.Generator,
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     model: AttentiveClassifier = subject.model

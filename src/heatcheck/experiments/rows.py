@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,7 +14,7 @@ from heatcheck.models.subject import Subject
 from heatcheck.results import TokenScores
 
 
-def predicted_names(subject: Subject, probs: Float[Tensor, "B L"]) -> list[str]:
+def predicted_names(subject: Subject[Any], probs: Float[Tensor, "B L"]) -> list[str]:
     """The predicted class of each row, by name: what the papers' tables group by."""
     return [subject.labels[i] for i in probs.argmax(-1).tolist()]
 

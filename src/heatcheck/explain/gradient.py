@@ -14,14 +14,17 @@ from heatcheck.models.protocols import AttentiveClassifier, Classifier
 
 
 def gradient(
-    model: AttentiveClassifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
 ) -> Explanation:
     """|Σ_d ∂y/∂e_d · e_d|, attention held fixed (Jain & Wallace 2019, algorithm 1 and appendix B).
 
-    With one-hot words x and embeddings e = xE, this is the |∂y/∂x| of the word that stands there.
+    With one-hot words x and embeddings e = xE, this is the |∂y/∂x| of the word that stands there. The attention of a
+    transformer is not held fixed.
     """
 
     def logits(embeddings: Float[Tensor, "B T E"]) -> Float[Tensor, "B C"]:
+        if not isinstance(model, AttentiveClassifier):
+            return model.logits(embeddings, batch)
         encoded = model.encode(embeddings, batch)
         return model.classify(encoded, model.attend(encoded, batch).detach(), batch)
 
@@ -42,4 +45,4 @@ def _times_input(
     # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         (slope,) = torch.autograd.grad(scalar(model, logits(embeddings), batch).sum(), embeddings)
-    return ((slope * embeddings).sum(-1) * batch.words).detach()
+    return ((slope * embeddings).sum(-1) * batch.mask).detach()

@@ -9,12 +9,12 @@ from torch import Tensor
 from heatcheck.batch import Batch, rows, without_token
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.distributions import tvd
-from heatcheck.models.protocols import Classifier, Deletions, SharesDeletions
+from heatcheck.models.protocols import Deletions, Predictor, SharesDeletions
 
 
 @torch.no_grad()
 def leave_one_out(
-    model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    model: Predictor, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
 ) -> Explanation:
     """TVD between the output and the output without the word, which is deleted, not masked (paper 1, algorithm 1).
 
@@ -25,22 +25,21 @@ def leave_one_out(
     return Explanation(change * batch.attended, signed=False)
 
 
-def logits_without_each(model: Classifier, batch: Batch) -> Deletions:
+def logits_without_each(model: Predictor, batch: Batch) -> Deletions:
     """By the model's own shortcut if it has one, else by deleting and running again."""
-    embeddings = model.embed(batch)
     if isinstance(model, SharesDeletions):
-        shared = model.logits_without_each(embeddings, batch)
+        shared = model.logits_without_each(model.embed(batch), batch)
         if shared is not None:
             return shared
     columns = [_logits_without(model, batch, position) for position in range(batch.token_ids.shape[1])]
-    return Deletions(model.logits(embeddings, batch), torch.stack(columns, dim=1))
+    return Deletions(model.predict(batch), torch.stack(columns, dim=1))
 
 
-def _logits_without(model: Classifier, batch: Batch, position: int) -> Float[Tensor, "B C"]:
+def _logits_without(model: Predictor, batch: Batch, position: int) -> Float[Tensor, "B C"]:
     """Only the rows that have a word at this position are run."""
     has = batch.attended[:, position].nonzero().squeeze(1)
     some = rows(batch, has if len(has) else torch.zeros(1, dtype=torch.long, device=has.device))
     shorter = without_token(some, torch.full((len(some),), position, device=has.device))
-    logits = model.logits(model.embed(shorter), shorter)
+    logits = model.predict(shorter)
     column = logits.new_zeros(len(batch), logits.shape[1])
     return column.index_copy(0, has, logits) if len(has) else column

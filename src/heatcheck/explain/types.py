@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,16 +11,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.models.protocols import Classifier
+from heatcheck.models.protocols import Predictor
 
 # What is explained: one number per row, from the model's logits.
-Scalar = Callable[[Classifier, Float[Tensor, "B C"], Batch], Float[Tensor, "B"]]
+Scalar = Callable[[Predictor, Float[Tensor, "B C"], Batch], Float[Tensor, "B"]]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """`scores` are 0 outside the words. `signed`: a negative score speaks against the prediction.
-    `delta`: how far the scores miss the sum they promise, for methods that promise one."""
+    """`scores` are 0 outside the real tokens. `signed`: a negative score speaks against what is explained.
+    `delta`: how far the scores miss the sum they promise, as a share of it, for methods that promise one."""
 
     scores: Float[Tensor, "B T"]
     signed: bool
@@ -36,6 +36,24 @@ class Explainer(Protocol):
     ) -> Explanation: ...
 
 
-def predicted_probability(model: Classifier, logits: Float[Tensor, "B C"], batch: Batch) -> Float[Tensor, "B"]:
+@dataclass(frozen=True)
+class ProbabilityOf:
+    """The probability of one class per text, which stays the same class however the text is changed."""
+
+    classes: Mapping[str, int]  # by example id
+
+    def __call__(self, model: Predictor, logits: Float[Tensor, "B C"], batch: Batch) -> Float[Tensor, "B"]:
+        chosen = torch.tensor([self.classes[name] for name in batch.example_ids], device=logits.device)
+        return model.probs(logits).gather(-1, chosen[:, None]).squeeze(-1)
+
+
+def predicted_probability(model: Predictor, logits: Float[Tensor, "B C"], batch: Batch) -> Float[Tensor, "B"]:
     """The probability of the predicted class: what paper 1 explains."""
     return model.probs(logits).max(-1).values
+
+
+@torch.no_grad()
+def probability_of_prediction(model: Predictor, batch: Batch) -> ProbabilityOf:
+    """Of the class predicted for the unchanged text: what every method explains when none is named."""
+    predicted = model.probs(model.predict(batch)).argmax(-1).tolist()
+    return ProbabilityOf(dict(zip(batch.example_ids, predicted, strict=True)))

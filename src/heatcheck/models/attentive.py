@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heatcheck.batch import PAIR, TEXT, Batch, packing_order
+from heatcheck.data.vocabulary import PAD, UNKNOWN
 from heatcheck.models.attention import Attention, masked_softmax
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
@@ -27,6 +28,7 @@ class Attentive(nn.Module, abc.ABC):
     is linear up to the weighted mean, so tokens are projected first and mixed after."""
 
     kind: Kind
+    pad_id, mask_id = PAD, UNKNOWN
 
     def __init__(
         self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, decoder_width: int, temperature: float
@@ -78,7 +80,8 @@ class Attentive(nn.Module, abc.ABC):
         encoded = self.encode(embeddings, batch)
         return self.classify(encoded, self.attend(encoded, batch), batch)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "B C"]:
+    @final
+    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
         return self.logits(self.embed(batch), batch)
 
     @final

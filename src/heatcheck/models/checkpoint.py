@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.data.words import WordRules
 from heatcheck.errors import InputError
+from heatcheck.models.attentive import Attentive
 from heatcheck.models.fit import Epoch, Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -38,8 +39,11 @@ WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
 
-def save(subject: Subject, folder: Path) -> None:
+def save(subject: Subject[Attentive], folder: Path) -> None:
     """Write the two files; the description comes last, so a folder with it is whole."""
+    vocabulary = subject.reader
+    if not (isinstance(vocabulary, Vocabulary) and isinstance(subject.spec, ModelSpec) and subject.recipe is not None):
+        raise TypeError(f"{subject.name} is not one of our own trained models.")
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: value.detach().cpu().contiguous() for name, value in subject.model.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
@@ -58,15 +62,15 @@ def save(subject: Subject, folder: Path) -> None:
             "notes": subject.notes,
             "weights_sha256": fingerprint(folder / WEIGHTS),
             "vocabulary": {
-                "words": subject.vocabulary.words,
-                "rules": asdict(subject.vocabulary.rules),
-                "max_length": subject.vocabulary.max_length,
+                "words": vocabulary.words,
+                "rules": asdict(vocabulary.rules),
+                "max_length": vocabulary.max_length,
             },
         },
     )
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> Subject:
+def load(path: Path, device: torch.device | str = "cpu") -> Subject[Attentive]:
     """The subject that `save` wrote, with identical outputs."""
     _check_files(path)
     content = _description(path / DESCRIPTION)
@@ -89,11 +93,13 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject:
     return Subject(
         name=content["name"],
         model=model.to(device).eval(),
-        spec=spec,
-        recipe=recipe,
-        vocabulary=Vocabulary(tuple(words["words"]), WordRules(**words["rules"]), spec.n_labels, words["max_length"]),
+        reader=Vocabulary(tuple(words["words"]), WordRules(**words["rules"]), spec.n_labels, words["max_length"]),
         labels=tuple(content["labels"]),
         seed=content["seed"],
+        spec=spec,
+        recipe=recipe,
+        fingerprint=f"{found}-{fingerprint(path / DESCRIPTION)}",
+        device=device,
         trained_on=content["trained_on"],
         seen=frozenset(content["seen"]),
         history=tuple(Epoch(**e) for e in content["history"]),

@@ -1,8 +1,8 @@
 """What a model must offer. An experiment names the protocol it needs in its signature.
 
-The protocols grow: gradient methods need `Classifier`, interventions on attention need
-`AttentiveClassifier`, the exact adversary a `LinearDecoder`. `SharesDecoding` and `SharesDeletions` are optional
-shortcuts: the same numbers, faster.
+The protocols grow: LIME and leave-one-out need only a `Predictor` (which a black box is), gradient methods a
+`Classifier`, interventions on attention an `AttentiveClassifier`, the exact adversary a `LinearDecoder`, rollout and
+flow a `TransformerClassifier`. `SharesDecoding` and `SharesDeletions` are optional shortcuts: the same numbers, faster.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch
@@ -20,16 +20,40 @@ Kind = Literal["binary", "categorical"]
 
 
 @runtime_checkable
-class Classifier(Protocol):
-    """`logits(embed(batch), batch)` is the model's output; `probs(logits)` its distribution over classes."""
+class Predictor(Protocol):
+    """`predict(batch)` are the model's logits (a black box: log-probabilities), `probs(logits)` its distribution over
+    classes. A word is hidden by putting `mask_id` in its place, a text is emptied by `pad_id`."""
 
     kind: Kind
+    pad_id: int
+    mask_id: int
+
+    def predict(self, batch: Batch) -> Float[Tensor, "B C"]: ...
+
+    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]: ...
+
+
+@runtime_checkable
+class Classifier(Predictor, Protocol):
+    """A model that can be entered at its word embeddings: `predict(batch)` is `logits(embed(batch), batch)`."""
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]: ...
 
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]: ...
 
-    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]: ...
+
+@runtime_checkable
+class TransformerClassifier(Classifier, Protocol):
+    """Layers of self-attention: `logits_and_maps` gives the output and every layer's weights in one graph.
+
+    `readout` is the position whose last state is classified: [CLS], or the last token of a decoder.
+    """
+
+    def logits_and_maps(
+        self, embeddings: Float[Tensor, "B T E"], batch: Batch
+    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]: ...
+
+    def readout(self, batch: Batch) -> Int[Tensor, "B"]: ...
 
 
 @runtime_checkable

@@ -27,15 +27,29 @@ def _seed(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
-def random_bits(seeds: Int[ndarray, "*N"], counters: Int[ndarray, "*M"]) -> Int[ndarray, "*K"]:
-    """64 random bits for each seed and counter, by SplitMix64; the arrays broadcast."""
-    bits = seeds + (counters + np.uint64(1)) * STEP
-    bits ^= bits >> np.uint64(30)
-    bits *= MIX_1
-    bits ^= bits >> np.uint64(27)
-    bits *= MIX_2
-    bits ^= bits >> np.uint64(31)
-    return np.asarray(bits)
+def random_numbers(seeds: Int[ndarray, "B"], rounds: int, items: int) -> Int[ndarray, "R B N"]:
+    """32 random bits for each round and item of each seed: the halves of SplitMix64's numbers serve two rounds.
+
+    The k-th item of a round is the same however many items and rounds there are.
+    """
+    item = np.arange(1, items + 1, dtype=np.uint64)
+    pair = np.arange((rounds + 1) // 2, dtype=np.uint64)[:, None, None] << np.uint64(32)
+    bits = _mixed(pair * STEP + (seeds[:, None] + item * STEP))
+    halves = np.empty((rounds, *bits.shape[1:]), dtype=np.uint32)
+    halves[1::2] = bits[: rounds // 2]
+    bits >>= np.uint64(32)
+    halves[0::2] = bits
+    return halves
+
+
+def _mixed(bits: Int[ndarray, "*N"]) -> Int[ndarray, "*N"]:
+    """In place, as new memory would take longer than the arithmetic."""
+    shifted = np.empty_like(bits)
+    for shift, factor in ((30, MIX_1), (27, MIX_2)):
+        bits ^= np.right_shift(bits, np.uint64(shift), out=shifted)
+        bits *= factor
+    bits ^= np.right_shift(bits, np.uint64(31), out=shifted)
+    return bits
 
 
 def normal_noise(batch: Batch, generator: torch.Generator, copies: int) -> Float[Tensor, "K B T"]:

@@ -1,0 +1,53 @@
+"""A method by name, with its settings: `lime`, or `lime(samples=200)`. The text itself is what tables record."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from heatcheck.errors import InputError
+from heatcheck.explain.types import Explainer
+
+
+@dataclass(frozen=True)
+class Method:
+    """An explainer and what a table must know of it."""
+
+    explain: Explainer
+    needs: type[Any]  # the protocol that the model must offer
+    random: bool = False  # another seed gives other scores
+    ranked: bool = True  # False: shown with its flaw, never compared with others
+    about: str = ""
+
+    def settings(self) -> dict[str, Any]:
+        """What a run records; a plain function has no settings."""
+        explainer: Any = self.explain
+        return dataclasses.asdict(explainer) if dataclasses.is_dataclass(explainer) else {}
+
+    def with_settings(self, changes: dict[str, Any], text: str) -> Method:
+        known = self.settings()
+        for name in changes:
+            if name not in known:
+                has = f"It has: {', '.join(known)}." if known else "It has none."
+                raise InputError(f"Method {text!r}: there is no setting {name!r}. {has}")
+        explainer: Any = self.explain
+        return dataclasses.replace(self, explain=dataclasses.replace(explainer, **changes)) if changes else self
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and settings of a method.
+
+    >>> parse("lime(samples=200)")
+    ('lime', {'samples': 200})
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        if isinstance(tree, ast.Name):
+            return tree.id, {}
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.args:
+            return tree.func.id, {str(k.arg): ast.literal_eval(k.value) for k in tree.keywords}
+    except (SyntaxError, ValueError):
+        pass
+    raise InputError(f"Method {text!r} is not of the form name or name(setting=value, ...).")

@@ -1,0 +1,207 @@
+"""Any Hugging Face sequence classifier, entered at its word embeddings.
+
+Batches are padded on the right everywhere in heatcheck. A model that reads its last token (decoders, XLNet) wants its
+padding on the left, or it would classify a pad: which side a model wants is found by trying (`Padding.of`), and the
+rows are turned around inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heatcheck.batch import PAIR, Batch
+from heatcheck.errors import InputError
+from heatcheck.models.protocols import Kind, distribution
+
+
+@final
+class HuggingFaceClassifier(nn.Module):
+    """Satisfies `TransformerClassifier`. A text longer than `max_length` is read in overlapping windows, and its logits
+    are the mean over them."""
+
+    kind: Kind = "categorical"
+
+    def __init__(self, network: Any, *, pad_id: int, mask_id: int, max_length: int, segments: bool) -> None:
+        super().__init__()
+        self.network = network
+        self.pad_id, self.mask_id, self.max_length = pad_id, mask_id, max_length
+        self.segments = segments  # whether it tells the two texts apart by token types
+        self.takes_positions = "position_ids" in inspect.signature(network.forward).parameters
+        self.left = pads_left(self)
+
+    def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
+        embeddings: Tensor = self.network.get_input_embeddings()(batch.token_ids)
+        return embeddings
+
+    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
+        return self.logits(self.embed(batch), batch)
+
+    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
+        return distribution(self.kind, logits)
+
+    def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
+        windows = self.windows(batch)
+        if windows is None:
+            logits: Tensor = self._run(embeddings, batch.mask, batch.segments).logits
+            return logits
+        parts = self._run(*windows.take(embeddings, batch)).logits
+        return windows.mean(parts)
+
+    def logits_and_maps(
+        self, embeddings: Float[Tensor, "B T E"], batch: Batch
+    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
+        windows = self.windows(batch)
+        with eager_attention(self.network):
+            if windows is None:
+                found = self._run(embeddings, batch.mask, batch.segments, maps=True)
+                return found.logits, self._maps(found, batch.mask)
+            taken = windows.take(embeddings, batch)
+            found = self._run(*taken, maps=True)
+        return windows.mean(found.logits), windows.spread(self._maps(found, taken[1]))
+
+    def readout(self, batch: Batch) -> Int[Tensor, "B"]:
+        """The first token, or the last if the model reads that."""
+        last = (batch.mask.sum(1) - 1).clamp(min=0)
+        return last if self.left else torch.zeros_like(last)
+
+    def windows(self, batch: Batch) -> Windows | None:
+        longest = int(batch.mask.sum(1).max()) if len(batch) else 0
+        return Windows.of(batch, self.max_length) if longest > self.max_length else None
+
+    def _run(
+        self,
+        embeddings: Float[Tensor, "B T E"],
+        mask: Bool[Tensor, "B T"],
+        segments: Int[Tensor, "B T"],
+        *,
+        maps: bool = False,
+    ) -> Any:
+        order = padding_first(mask) if self.left else None
+        if order is not None:
+            embeddings = embeddings.gather(1, order[..., None].expand_as(embeddings))
+            mask, segments = mask.gather(1, order), segments.gather(1, order)
+        inputs: dict[str, Any] = {"inputs_embeds": embeddings, "attention_mask": mask.long()}
+        if self.segments:
+            inputs["token_type_ids"] = segments
+        if self.left and self.takes_positions:
+            inputs["position_ids"] = (mask.long().cumsum(1) - 1).clamp(min=0)
+        return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
+
+    def _maps(self, found: Any, mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B L H T T"]:
+        layers = found.attentions
+        if not layers or any(layer is None for layer in layers):
+            raise InputError(f"{type(self.network).__name__} gives no attention weights. Choose methods without them.")
+        maps = torch.stack(list(layers), dim=1)
+        if self.left:
+            back = padding_first(mask).argsort(1)[:, None, None]  # where each of our positions stands in its layout
+            maps = maps.gather(-1, back[..., None, :].expand(maps.shape))
+            maps = maps.gather(-2, back[..., :, None].expand(maps.shape))
+        both = mask[:, None, None, :, None] & mask[:, None, None, None, :]
+        return maps.masked_fill(~both, 0)
+
+
+def padding_first(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """Each row's positions with the padding in front, the tokens behind it in their order."""
+    return torch.sort(mask.to(torch.uint8), dim=1, stable=True).indices
+
+
+@contextlib.contextmanager
+def eager_attention(network: Any) -> Iterator[None]:
+    """Only this implementation gives its weights away; the faster one comes back afterwards."""
+    before = network.config._attn_implementation
+    if before == "eager" or before.startswith("heatcheck"):
+        yield
+        return
+    network.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        network.set_attn_implementation(before)
+
+
+@torch.no_grad()
+def pads_left(model: HuggingFaceClassifier) -> bool:
+    """Does padding belong on the left? On the wrong side it changes the output of a three-token text."""
+    embeddings = model.network.get_input_embeddings().weight[:5][None].clone()
+    mask = torch.tensor([[True, True, True, False, False]], device=embeddings.device)
+    training, model.network.training = model.network.training, False
+    model.network.eval()
+    alone = mask[:, :3]
+    differences = {}
+    for left in (False, True):
+        model.left = left
+        segments = torch.zeros_like(mask, dtype=torch.long)
+        short = model._run(embeddings[:, :3], alone, segments[:, :3]).logits
+        padded = model._run(embeddings, mask, segments).logits
+        differences[left] = float((short - padded).abs().max())
+    model.network.train(training)
+    return differences[True] < differences[False]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Overlapping pieces of long texts. Each holds all marks and the whole second text, and a stretch of the first."""
+
+    row: Int[Tensor, "W"]  # the row that a window is from
+    place: Int[Tensor, "W S"]  # its positions in that row, padded on the right
+    mask: Bool[Tensor, "W S"]
+    shape: tuple[int, int]
+
+    @staticmethod
+    def of(batch: Batch, max_length: int) -> Windows:
+        rows, places = [], []
+        for row in range(len(batch)):
+            for place in window_positions(batch, row, max_length):
+                rows.append(row)
+                places.append(place)
+        lengths = torch.tensor([len(p) for p in places])
+        device = batch.token_ids.device
+        padded = nn.utils.rnn.pad_sequence(places, batch_first=True).to(device)
+        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).to(device)
+        return Windows(torch.tensor(rows, device=device), padded, mask, (len(batch), batch.token_ids.shape[1]))
+
+    def take(
+        self, embeddings: Float[Tensor, "B T E"], batch: Batch
+    ) -> tuple[Float[Tensor, "W S E"], Bool[Tensor, "W S"], Int[Tensor, "W S"]]:
+        return embeddings[self.row[:, None], self.place], self.mask, batch.segments[self.row[:, None], self.place]
+
+    def mean(self, values: Float[Tensor, "W C"]) -> Float[Tensor, "B C"]:
+        total = values.new_zeros(self.shape[0], values.shape[1]).index_add(0, self.row, values)
+        return total / torch.bincount(self.row, minlength=self.shape[0])[:, None]
+
+    def spread(self, maps: Float[Tensor, "W L H S S"]) -> Float[Tensor, "B L H T T"]:
+        """Onto the whole text: a token's row is the mean over the windows that hold it."""
+        n, length = self.shape
+        whole = maps.new_zeros(n, length, length, *maps.shape[1:3])
+        index = (self.row[:, None, None], self.place[:, :, None], self.place[:, None, :])
+        real = (self.mask[:, :, None] & self.mask[:, None, :])[..., None, None]
+        whole = whole.index_put(index, maps.permute(0, 3, 4, 1, 2) * real, accumulate=True)
+        held = maps.new_zeros(n, length).index_put((self.row[:, None], self.place), self.mask.to(maps), accumulate=True)
+        return (whole / held.clamp(min=1)[:, :, None, None, None]).permute(0, 3, 4, 1, 2)
+
+
+def window_positions(batch: Batch, row: int, max_length: int) -> Iterator[Int[Tensor, "S"]]:
+    """Each window's positions. Neighbours overlap by half, so that every word is seen with words on both sides."""
+    real = batch.mask[row].cpu()
+    stays = real & (batch.special[row] | (batch.segments[row] == PAIR)).cpu()
+    moving = (real & ~stays).nonzero().squeeze(1)
+    room = max_length - int(stays.sum())
+    if room < 1:
+        raise InputError(
+            f"Text {batch.example_ids[row]!r}: its second text alone fills the model's {max_length} tokens. Shorten it."
+        )
+    start = 0
+    while True:
+        here = torch.cat([stays.nonzero().squeeze(1), moving[start : start + room]])
+        yield here.sort().values
+        if start + room >= len(moving):
+            return
+        start += max(room // 2, 1)

@@ -1,0 +1,140 @@
+"""How our own attention models are trained."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from heatcheck.batch import Batch, Example
+from heatcheck.data import vocabulary as vocabularies
+from heatcheck.data.dataset import DEV, TRAIN, Dataset, text_fingerprint
+from heatcheck.data.reading import Row, by_length, collate
+from heatcheck.data.vectors import load_vectors
+from heatcheck.errors import InputError
+from heatcheck.models.attentive import Attentive
+from heatcheck.models.fit import Loss, Recipe, fit
+from heatcheck.models.protocols import Predictor
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject, selection_score
+
+
+def train(
+    data: Dataset,
+    spec: ModelSpec,
+    recipe: Recipe,
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+    resume: Path | None = None,
+    progress: Callable[[int, float], None] = lambda epoch, part: None,
+) -> Subject[Attentive]:
+    """Train one of our models on the data's training split, choosing the epoch on its dev split.
+
+    `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
+    """
+    check_trainable(data)
+    vocabulary = vocabularies.build(
+        data.splits[TRAIN],
+        data.rules,
+        len(data.labels),
+        min_frequency=recipe.min_frequency or data.min_frequency,
+        max_length=recipe.max_length,
+    )
+    generator = torch.Generator().manual_seed(seed)
+    vectors = load_vectors(recipe.vectors, vocabulary.words, generator=generator, size=spec.embedding_width)
+    spec = fitted_spec(spec, data, len(vocabulary), vectors.values.shape[1])
+    model = spec.build(seed)
+    with torch.no_grad():
+        model.embedding.weight.copy_(torch.from_numpy(vectors.values))
+    subject = Subject(
+        name=f"{spec.encoder}-{spec.attention}",
+        model=model.to(device),
+        reader=vocabulary,
+        labels=data.labels,
+        seed=seed,
+        spec=spec,
+        recipe=recipe,
+        device=device,
+        trained_on=data.fingerprint(),
+        seen=texts_seen(data),
+    )
+    history = fit(
+        model,
+        classification_loss(model, data.splits[TRAIN]),
+        shuffled_batches(
+            [vocabulary.row(e) for e in data.splits[TRAIN]], vocabulary.n_labels, recipe.batch_size, device
+        ),
+        select=lambda: selection_score(subject, data.splits[DEV]),
+        recipe=recipe,
+        generator=generator,
+        resume=resume,
+        progress=progress,
+    )
+    note = f"{vectors.found:,} of {len(vocabulary):,} words have a pretrained vector ({recipe.vectors})."
+    return dataclasses.replace(subject, history=tuple(history), notes=(note,))
+
+
+def texts_seen(data: Dataset) -> frozenset[str]:
+    """Fingerprints of the texts that a model trained on `data` learned from or was selected on."""
+    return frozenset(text_fingerprint(e) for split in (TRAIN, DEV) for e in data.splits[split])
+
+
+def check_trainable(data: Dataset) -> None:
+    for split in (TRAIN, DEV):
+        if not data.splits.get(split):
+            raise InputError(
+                f"{data.name}: there are no {split} texts to train with. Give more rows, or a trained --model to test."
+            )
+    present = {e.label for e in data.splits[TRAIN]}
+    if len(present) < 2:
+        raise InputError(
+            f"{data.name}: all train texts have the label {data.labels[present.pop()]!r}. Training needs two classes."
+        )
+
+
+def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary_size: int, embedding_width: int) -> ModelSpec:
+    return ModelSpec(
+        encoder=spec.encoder,
+        attention=spec.attention,
+        task="single" if data.task == "single" else "pair",
+        n_labels=len(data.labels),
+        vocabulary_size=vocabulary_size,
+        embedding_width=embedding_width,
+        hidden=spec.hidden,
+        temperature=spec.temperature,
+    )
+
+
+def classification_loss(model: Predictor, examples: Sequence[Example]) -> Loss:
+    """Cross-entropy; for two classes the positive one weighs n_negative / n_positive, as in paper 1's code."""
+    if model.kind == "categorical":
+        return lambda batch: functional.cross_entropy(model.predict(batch), batch.labels)
+    positives = sum(e.label for e in examples)
+    weight = torch.tensor((len(examples) - positives) / max(positives, 1))
+
+    def loss(batch: Batch) -> Tensor:
+        target = batch.labels.to(torch.float32)
+        return functional.binary_cross_entropy_with_logits(
+            model.predict(batch)[:, 0], target, pos_weight=weight.to(target)
+        )
+
+    return loss
+
+
+def shuffled_batches(
+    rows: Sequence[Row], n_labels: int, size: int, device: torch.device | str
+) -> Callable[[torch.Generator], list[Batch]]:
+    """Each epoch: texts of similar length together, equal lengths and the batches themselves in random order."""
+
+    def batches(generator: torch.Generator) -> list[Batch]:
+        shuffled = [rows[i] for i in torch.randperm(len(rows), generator=generator).tolist()]
+        groups = by_length(shuffled, size)
+        order = torch.randperm(len(groups), generator=generator).tolist()
+        return [collate(groups[i], n_labels).to(device) for i in order]
+
+    return batches
