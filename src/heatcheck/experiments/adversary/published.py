@@ -16,10 +16,10 @@ from torch import Tensor
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
 from heatcheck.experiments.alternatives import decider
-from heatcheck.experiments.randomness import normal_noise
 from heatcheck.measure.distributions import jsd, tvd
 from heatcheck.models.attention import masked_softmax
 from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.randomness import normal_noise
 
 
 @dataclass(frozen=True)

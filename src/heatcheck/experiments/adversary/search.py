@@ -20,9 +20,9 @@ from torch import Tensor
 from heatcheck.batch import Batch
 from heatcheck.experiments.adversary.types import Adversary
 from heatcheck.experiments.alternatives import decider
-from heatcheck.experiments.randomness import normal_noise
 from heatcheck.measure.distributions import jsd, tvd
 from heatcheck.models.protocols import AttentiveClassifier, Decide
+from heatcheck.randomness import normal_noise
 
 FLOOR = 1e-9  # the tangent of JSD is vertical at a weight of 0
 SETTLED = 1e-6  # a step that moves no weight by more has arrived
