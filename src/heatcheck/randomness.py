@@ -19,12 +19,13 @@ STEP, MIX_1, MIX_2 = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E
 
 def text_seeds(generator: torch.Generator, example_ids: Sequence[str]) -> Int[ndarray, "B"]:
     """A seed for each text, from the generator's own seed and the text's id."""
-    return np.array([_seed(generator.initial_seed(), name) for name in example_ids], dtype=np.uint64)
+    seed = generator.initial_seed()
+    return np.frombuffer(b"".join(_seed(seed, name) for name in example_ids), dtype="<u8")
 
 
-def _seed(seed: int, name: str) -> int:
+def _seed(seed: int, name: str) -> bytes:
     data = f"{seed}\x1f{name}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+    return hashlib.blake2b(data, digest_size=8).digest()
 
 
 def random_numbers(seeds: Int[ndarray, "B"], rounds: int, items: int) -> Int[ndarray, "R B N"]:

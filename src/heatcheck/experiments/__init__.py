@@ -44,6 +44,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         AttentiveClassifier,
         "Does shuffling attention change the output?",
         "Jain & Wallace 2019, section 4.2.1",
+        revision=2,
     ),
     "adversarial_attention": Experiment(
         adversarial_attention,

@@ -17,17 +17,18 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Batch, Example, packing_order
 from heatcheck.experiments.alternatives import decider
-from heatcheck.experiments.randomness import random_bits, text_seeds
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.measure.distributions import tvd
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.encoders import take_tokens
+from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
 from heatcheck.models.subject import Subject
+from heatcheck.randomness import random_numbers, text_seeds
 from heatcheck.results import Row, Score
 
-# Halves of a sort key: random above, a place below. LAST is above every random half.
-RANDOM, LAST, LOW_HALF = (np.uint64(x) for x in (0x7FFFFFFF_00000000, 0xFFFFFFFF_00000000, 0x00000000_FFFFFFFF))
+RANDOM = 0xFFFFFFC0  # of 32 random bits, those that order the words: the lowest 6 make room for a place
+ROOM = 64  # places that fit there; a wider batch has 64-bit keys
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,11 @@ class PermutationConfig:
 
 
 def permutation(
-    subject: Subject, examples: Sequence[Example], config: PermutationConfig, *, generator: torch.Generator
+    subject: Subject[AttentiveClassifier],
+    examples: Sequence[Example],
+    config: PermutationConfig,
+    *,
+    generator: torch.Generator,
 ) -> Iterator[Row]:
     for batch in subject.batches(examples, config.batch_size):
         with torch.no_grad():
@@ -46,7 +51,7 @@ def permutation(
         seeds = text_seeds(generator, batch.example_ids)
         probs, change = change_when_shuffled(subject.model, encoded, attention, batch, config.permutations, seeds)
         groups = predicted_names(subject, probs)
-        for name, group, value in zip(batch.example_ids, groups, change.quantile(0.5, dim=0).tolist(), strict=True):
+        for name, group, value in zip(batch.example_ids, groups, medians(change).tolist(), strict=True):
             yield Score("permutation_tvd", value, "attention", "permuted", name, group)
 
 
@@ -60,27 +65,62 @@ def change_when_shuffled(
     seeds: Int[ndarray, "B"],
 ) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
     """The model's output, and how far each shuffle of its attention moves it."""
-    shuffled = shuffles(attention[:, 0].cpu().numpy(), batch.attended.cpu().numpy(), permutations, seeds)
-    own_first = torch.cat([attention.transpose(0, 1), torch.from_numpy(shuffled).to(attention)])
-    probs = decider(model, encoded, batch)(own_first)
-    return probs[0], tvd(probs[1:], probs[0])
+    places = packing_order(batch.attended)  # B S: the words first
+    weights = attention[:, 0].gather(1, places)
+    shuffled = shuffles(weights, batch.attended.sum(1), permutations, seeds)
+    if isinstance(model, LinearDecoder):
+        token_logits = take_tokens(model.token_logits(encoded), places)
+        own, moved = _mixed(weights, token_logits), _mixed(shuffled, token_logits)
+        return model.probs(own), _change(model, moved, own)
+    decide = decider(model, encoded, batch)
+    own = decide(attention.transpose(0, 1))[0]
+    spread = attention.new_zeros(permutations, *attention[:, 0].shape)
+    return own, tvd(decide(spread.scatter_(2, places.expand(shuffled.shape), shuffled)), own)
+
+
+def _mixed(weights: Float[Tensor, "*P B S"], token_logits: Float[Tensor, "B S C"]) -> Float[Tensor, "*P B C"]:
+    """Logits of a linear decoder. For one output a product and a sum: a matrix product with a vector takes longer."""
+    if token_logits.shape[-1] == 1:
+        return (weights * token_logits[..., 0]).sum(-1, keepdim=True)
+    return torch.einsum("...bs,bsc->...bc", weights, token_logits)
+
+
+def _change(model: LinearDecoder, moved: Float[Tensor, "P B C"], own: Float[Tensor, "B C"]) -> Float[Tensor, "P B"]:
+    if model.kind == "binary":  # the TVD of two Bernoullis, without making a distribution of each
+        return (moved.sigmoid() - own.sigmoid()).abs_()[..., 0]
+    return tvd(model.probs(moved), model.probs(own))
 
 
 def shuffles(
-    weights: Float[ndarray, "B T"], words: Bool[ndarray, "B T"], permutations: int, seeds: Int[ndarray, "B"]
-) -> Float[ndarray, "P B T"]:
-    """Each row's weights in random order over its words, `permutations` times, by the row's own seed.
+    weights: Float[Tensor, "B S"], lengths: Int[Tensor, "B"], permutations: int, seeds: Int[ndarray, "B"]
+) -> Float[Tensor, "P B S"]:
+    """The first weights of each row, as many as its length says, in random order, by the row's own seed."""
+    size = weights.shape[1]
+    inside = np.arange(size) < lengths.cpu().numpy()[:, None]
+    sources = _shuffled_places(random_numbers(seeds, permutations, size), inside)
+    sources += (np.arange(inside.size).reshape(inside.shape) - np.arange(size)).astype(sources.dtype)  # row starts
+    flat = torch.from_numpy(sources).to(weights.device)
+    return weights.flatten().index_select(0, flat.flatten()).view(flat.shape)
 
-    Sorting random numbers that carry a place in their low half shuffles the places, far faster than arg-sorting does.
-    Non-words get the highest numbers: they come last and are then sent back to where they stand.
+
+def _shuffled_places(numbers: Int[ndarray, "P B S"], inside: Bool[ndarray, "B S"]) -> Int[ndarray, "P B S"]:
+    """Sorting random numbers that carry a place in their lowest bits shuffles the places, far faster than arg-sorting.
+
+    Places outside get the highest numbers and stay where they are. One pair of words in 2²⁶ draws the same bits and
+    keeps its order.
     """
-    places = np.arange(words.size, dtype=np.uint64).reshape(words.shape)
-    rank = np.where(words, words.cumsum(1), words.sum(1, keepdims=True) + (~words).cumsum(1)) - 1
-    rounds = np.arange(permutations, dtype=np.uint64)[:, None, None] << np.uint64(32)
-    keys = random_bits(seeds[:, None], rounds | rank.astype(np.uint64))
-    keys &= np.where(words, RANDOM, np.uint64(0))
-    keys |= np.where(words, places, places | LAST)
+    narrow = inside.shape[1] <= ROOM
+    keys = numbers if narrow else numbers.astype(np.uint64) << np.uint64(32)
+    random = np.array(RANDOM if narrow else RANDOM << 32, dtype=keys.dtype)
+    place = np.arange(inside.shape[1], dtype=keys.dtype)
+    keys &= np.where(inside, random, 0)
+    keys |= np.where(inside, place, place | random)
     keys.sort(axis=-1)
-    keys &= LOW_HALF
-    sources = keys.view(np.int64).reshape(permutations, -1).take(places[:, :1].astype(np.int64) + rank, axis=1)
-    return np.asarray(weights.ravel().take(sources))
+    keys &= ~random
+    return np.asarray(keys.view(np.int32 if narrow else np.int64))
+
+
+def medians(change: Float[Tensor, "P B"]) -> Float[ndarray, "B"]:
+    """Over the permutations. NumPy sorts many times faster than `Tensor.quantile` does."""
+    ordered = np.sort(change.cpu().numpy(), axis=0)
+    return np.asarray(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2

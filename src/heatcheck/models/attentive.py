@@ -117,8 +117,11 @@ class SingleText(Attentive):
 
     def token_logits(self, encoded: Float[Tensor, "B T H"]) -> Float[Tensor, "B T C"]:
         """The logits if all the attention were on that token."""
-        logits: Tensor = self.project(encoded)
-        return logits
+        if self.project.out_features > 1:
+            logits: Tensor = self.project(encoded)
+            return logits
+        weight = self.project.weight.t().expand(len(encoded), -1, 1)
+        return torch.baddbmm(self.project.bias, encoded, weight)  # one column: in half the time of a linear layer
 
 
 @final
