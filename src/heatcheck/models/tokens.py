@@ -1,0 +1,64 @@
+"""A pretrained tokenizer as a Reader: subword tokens with the characters they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heatcheck.batch import PAIR, TEXT, Example
+from heatcheck.data.reading import Column, Row
+
+
+@dataclass(frozen=True)
+class PretrainedTokens:
+    """Texts are cut to `max_length` tokens, marks included; None: never, the model reads them in windows."""
+
+    tokenizer: Any
+    n_labels: int
+    max_length: int | None
+
+    def row(self, example: Example) -> Row:
+        texts = (example.text,) if example.pair is None else (example.text, example.pair)
+        whole = self.tokenizer(*texts, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
+        cut = self.max_length is not None and len(whole["input_ids"]) > self.max_length
+        if cut:
+            whole = self.tokenizer(
+                *texts,
+                truncation=True,
+                max_length=self.max_length,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+            )
+        return Row(example, _columns(whole, texts), cut)
+
+
+def _columns(tokens: Any, texts: tuple[str, ...]) -> np.ndarray:
+    """Marks belong to the text in front of them, unless the tokenizer says otherwise."""
+    columns = np.zeros((len(Column), len(tokens["input_ids"])), np.int32)
+    sequence = tokens.sequence_ids()
+    columns[Column.ID] = tokens["input_ids"]
+    columns[Column.SPECIAL] = tokens["special_tokens_mask"]
+    columns[Column.SEGMENT] = tokens.get("token_type_ids") or _filled(sequence)
+    columns[Column.WORD] = [-1 if word is None else word for word in tokens.word_ids()]
+    for place, (segment, (start, end)) in enumerate(zip(sequence, tokens["offset_mapping"], strict=True)):
+        if segment is not None:
+            columns[Column.START, place], columns[Column.END, place] = _trimmed(texts[segment], start, end)
+    return columns
+
+
+def _filled(sequence: list[int | None]) -> list[int]:
+    found, last = [], TEXT
+    for segment in sequence:
+        last = last if segment is None else (PAIR if segment else TEXT)
+        found.append(last)
+    return found
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Some tokenizers count the space in front of a word as part of it; readers of a heatmap do not."""
+    piece = text[start:end]
+    if piece.isspace():
+        return start, end
+    return end - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,96 @@
+"""Tiny, randomly initialised Hugging Face checkpoints of every family, made on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerFast
+
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.pretrained import TransformerSpec, load_pretrained
+from heatcheck.models.subject import Subject
+from tests.toys import WORDS
+
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES = ["good", "bad", "film", "##s", "##ing", "act", "fun", "not", "the", "a", ".", ",", "##ly", "sad", "映", "画"]
+VOCABULARY = (
+    MARKS + PIECES + WORDS + [f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"] + list("abcdefghijklmnopqrstuvwxyz")
+)
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 37}
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("BertConfig", SIZES),
+    "distilbert": ("DistilBertConfig", {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 37}),
+    "roberta": ("RobertaConfig", SIZES),
+    "electra": ("ElectraConfig", {**SIZES, "embedding_size": 16}),
+    "deberta": (
+        "DebertaV2Config",
+        {
+            **SIZES,
+            "relative_attention": True,
+            "position_buckets": 8,
+            "pos_att_type": ["p2c", "c2p"],
+            "type_vocab_size": 0,
+        },
+    ),
+    "albert": ("AlbertConfig", {**SIZES, "embedding_size": 16}),
+    "xlnet": ("XLNetConfig", {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 37}),
+    "gpt2": ("GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 2, "bos_token_id": 2, "eos_token_id": 3}),
+    "llama": ("LlamaConfig", {**SIZES, "num_key_value_heads": 1, "bos_token_id": 2, "eos_token_id": 3}),
+}
+DECODERS = ("gpt2", "llama")
+
+
+def tiny_tokenizer(family: str) -> Any:
+    """Word pieces with the family's marks: [CLS] in front, XLNet's behind, none for decoders."""
+    words = Tokenizer(models.WordPiece({w: i for i, w in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    words.normalizer = normalizers.Lowercase()
+    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    templates = {"xlnet": ("$A [SEP] [CLS]", "$A [SEP] $B:1 [SEP]:1 [CLS]:1")}
+    single, pair = templates.get(family, ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"))
+    if family not in DECODERS:
+        marks = [("[CLS]", 2), ("[SEP]", 3)]
+        words.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=marks)
+    inputs = ["input_ids", "attention_mask"]
+    if family in ("bert", "electra", "albert", "xlnet"):
+        inputs.insert(1, "token_type_ids")
+    named = dict(zip(("pad", "unk", "cls", "sep", "mask"), MARKS, strict=True))
+    if family in DECODERS:
+        named = {"pad": "[PAD]", "unk": "[UNK]", "eos": "[SEP]"}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        model_input_names=inputs,
+        model_max_length=64,
+        **{f"{name}_token": mark for name, mark in named.items()},
+    )
+
+
+def tiny_folder(
+    folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), *, seed: int = 0, **more: Any
+) -> Path:
+    """A checkpoint folder as its maker would have saved it. Weights are large enough for outputs to differ."""
+    name, settings = FAMILIES[family]
+    config = getattr(transformers, name)(
+        **{**settings, "vocab_size": len(VOCABULARY), "pad_token_id": 0, **more},
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
+    torch.manual_seed(seed)
+    network = AutoModelForSequenceClassification.from_config(config)
+    with torch.no_grad():
+        for parameter_name, parameter in network.named_parameters():
+            if parameter.dim() > 1 and "norm" not in parameter_name.lower():
+                parameter.mul_(8)
+    network.save_pretrained(folder)
+    tiny_tokenizer(family).save_pretrained(folder)
+    return folder
+
+
+def tiny_subject(
+    folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), **spec: Any
+) -> Subject[HuggingFaceClassifier]:
+    return load_pretrained(TransformerSpec(str(tiny_folder(folder / family, family, labels)), **spec))
