@@ -1,0 +1,80 @@
+"""The explanations that experiments compare: made once per text and method, kept, and handed to each experiment.
+
+1. For each batch find the predicted class.  2. Let each method explain its probability.  3. Scores go to the `tokens`
+   table; how far a method misses its own sum goes to `scores` (completeness_delta).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
+from heatcheck.experiments.rows import by_id, token_scores
+from heatcheck.explain import method
+from heatcheck.explain.method import Method
+from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score, TokenScores
+
+BATCH_SIZE = 16
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Token scores by method and text: positions in the text's row, and the scores there."""
+
+    found: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]]
+
+    @staticmethod
+    def of(rows: Iterable[TokenScores]) -> Explained:
+        found: dict[str, dict[str, tuple[Sequence[int], Sequence[float]]]] = {}
+        for row in rows:
+            found.setdefault(row.method, {})[row.example_id] = (row.positions, row.scores)
+        return Explained(found)
+
+    def scores(self, batch: Batch, name: str) -> Float[Tensor, "B T"]:
+        """One method's scores for the tokens of a batch; 0 where it has none."""
+        laid_out = torch.zeros(batch.token_ids.shape, dtype=torch.float64)
+        for row, text in enumerate(batch.example_ids):
+            positions, scores = self.found[name][text]
+            laid_out[row, torch.as_tensor(positions, dtype=torch.long)] = torch.as_tensor(scores, dtype=torch.float64)
+        return laid_out
+
+
+def explain_texts(
+    subject: Subject[Any],
+    examples: Sequence[Example],
+    name: str,
+    *,
+    generator: torch.Generator,
+    special_tokens: bool = False,
+) -> Iterator[Row]:
+    """One method's scores for all texts. Marks like [CLS] are left out unless asked for."""
+    chosen = usable(subject, name)
+    lookup = by_id(examples)
+    for batch in subject.batches(examples, BATCH_SIZE):
+        scalar = probability_of_prediction(subject.model, batch)
+        explanation = chosen.explain(subject.model, batch, scalar, generator=generator)
+        targets = [subject.labels[scalar.classes[text]] for text in batch.example_ids]
+        scored = batch.mask if special_tokens else batch.words
+        yield from token_scores(batch, explanation.scores, scored, lookup, method=name, targets=targets)
+        if explanation.delta is not None:
+            for text, delta in zip(batch.example_ids, explanation.delta.tolist(), strict=True):
+                yield Score("completeness_delta", delta, name, example_id=text)
+
+
+def usable(subject: Subject[Any], name: str) -> Method:
+    """The method, if this model can serve it."""
+    chosen = method(name)
+    if not isinstance(subject.model, chosen.needs):
+        raise InputError(
+            f"{name} needs a {chosen.needs.__name__}, which {subject.name} is not. Leave it out of --methods."
+        )
+    return chosen
