@@ -1,0 +1,185 @@
+"""Do explanation methods rank the words of a text alike? (Neely et al. 2022, section 3.3, tables 1 and 2)
+
+1. Take each method's scores for a text (made once, see explained.py).  2. Compare every two methods over its words, of
+   both texts of a pair: Kendall τ-b, the paper's measure; Spearman and Pearson, its footnote 5; and for the top of the
+   lists alone the overlap, rank-biased overlap, and the top-k Kendall of the authors' code.  3. The mean τ over all
+   pairs of methods says how far they agree on this text (figure 1).
+A word counts by the size of its score, |score|, as in the authors' code: a word that speaks strongly against the class
+is important too. `signed=True` keeps the sign, for methods that have one.
+Deviations: marks like [CLS] take no part unless `special_tokens`; the authors include them. Methods that are not to be
+ranked are compared, but left out of the mean over pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
+from heatcheck.experiments.explained import Explained
+from heatcheck.experiments.rows import predicted_names
+from heatcheck.explain import method
+from heatcheck.measure.agreement import kendall_top_k, pearson, rbo, spearman, topk_overlap
+from heatcheck.measure.ranks import kendall
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score
+
+ALL_METHODS = "all methods"
+TOO_SHORT = "undefined: the text has fewer than two words"
+NO_PAIR = "undefined: no two methods that are ranked can be compared on this text"
+
+
+@dataclass(frozen=True)
+class AgreementConfig:
+    methods: tuple[str, ...] = ()  # none: all that were explained
+    special_tokens: bool = False
+    signed: bool = False
+    top_share: float = 0.25  # of a text's words: what a reader of a heatmap sees at a glance
+    persistence: float = 0.9  # of rank-biased overlap: how far down the list a reader goes
+    batch_size: int = 32
+
+    def __post_init__(self) -> None:
+        if not 0 < self.top_share <= 1:
+            raise InputError(f"top_share is {self.top_share}; it is a share of the words: above 0, at most 1.")
+        if not 0 < self.persistence < 1:
+            raise InputError(f"persistence is {self.persistence}; it is a probability: above 0 and below 1.")
+
+
+def agreement(
+    subject: Subject[Any],
+    examples: Sequence[Example],
+    config: AgreementConfig,
+    *,
+    generator: torch.Generator,
+    explained: Explained,
+) -> Iterator[Row]:
+    names = compared_methods(config, explained)
+    ranked = [method(name).ranked for name in names]
+    for batch in subject.batches(examples, config.batch_size):
+        with torch.no_grad():
+            groups = predicted_names(subject, subject.model.probs(subject.model.predict(batch)))
+        words = (batch.mask if config.special_tokens else batch.words).cpu().numpy()
+        lists = np.stack([_scores(explained, batch, name, words) for name in names])
+        texts = Texts(batch.example_ids, groups, words, lists if config.signed else np.abs(lists))
+        found = [(measure, compare_all(measure.compare, texts.lists, words)) for measure in measures(config)]
+        for measure, values in found:
+            yield from _pairs(names, texts, measure, values)
+        yield from _means(ranked, texts, found[0][1])
+
+
+def compared_methods(config: AgreementConfig, explained: Explained) -> tuple[str, ...]:
+    """Those asked for, or all; in one order for all parts of a run, as each pair is named once."""
+    names = config.methods or tuple(sorted(explained.found))
+    for name in names:
+        if name not in explained.found:
+            there = ", ".join(sorted(explained.found)) or "none"
+            raise InputError(f"agreement: {name} was not explained. There are: {there}. Add it to --methods.")
+    if len(names) < 2:
+        there = f"only {names[0]}" if names else "none"
+        raise InputError(f"agreement compares methods, and there is {there}. Give two or more.")
+    return names
+
+
+class Texts(NamedTuple):
+    """The texts of a batch, with every method's scores."""
+
+    ids: Sequence[str]
+    groups: Sequence[str]
+    words: Bool[ndarray, "B T"]
+    lists: Float[ndarray, "M B T"]
+
+
+def _scores(explained: Explained, batch: Batch, name: str, words: Bool[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+    for text, needed in zip(batch.example_ids, words.sum(1), strict=True):
+        if len(explained.found[name][text][0]) < needed:
+            raise ValueError(f"{name} has no scores for the marks of text {text!r}: explain with special_tokens too.")
+    return explained.scores(batch, name).numpy()
+
+
+Compare = Callable[[Float[ndarray, "N T"], Float[ndarray, "N T"], Bool[ndarray, "N T"]], Float[ndarray, "N"]]
+
+
+class Measure(NamedTuple):
+    name: str
+    setting: str | None
+    at: float | None
+    compare: Compare
+
+
+def measures(config: AgreementConfig) -> tuple[Measure, ...]:
+    share, p = config.top_share, config.persistence
+    return (
+        Measure("kendall", None, None, lambda a, b, words: kendall(a, b, words).tau),
+        Measure("kendall", "top_k", share, lambda a, b, words: kendall_top_k(a, b, words, top(words, share))),
+        Measure("spearman", None, None, spearman),
+        Measure("pearson", None, None, pearson),
+        Measure("topk_overlap", None, share, lambda a, b, words: topk_overlap(a, b, words, top(words, share))),
+        Measure("rbo", None, p, lambda a, b, words: rbo(a, b, words, p)),
+    )
+
+
+def top(words: Bool[ndarray, "N T"], share: float) -> ndarray:
+    """How many words are the top: a share, rounded up.
+
+    >>> top(np.ones((1, 20), bool), 0.25), top(np.ones((1, 2), bool), 0.25)
+    (array([5]), array([1]))
+    """
+    return np.ceil(share * words.sum(1) - 1e-9).astype(int)
+
+
+def compare_all(compare: Compare, lists: Float[ndarray, "M B T"], words: Bool[ndarray, "B T"]) -> Float[ndarray, "P B"]:
+    """Every two of M lists for the same texts, in the order of `combinations`, in one call."""
+    first, second = np.array(list(combinations(range(len(lists)), 2))).T
+    flat = (len(first) * len(words), words.shape[1])
+    values = compare(lists[first].reshape(flat), lists[second].reshape(flat), np.tile(words, (len(first), 1)))
+    return np.asarray(values.reshape(len(first), len(words)))
+
+
+def _pairs(names: Sequence[str], texts: Texts, measure: Measure, found: Float[ndarray, "P B"]) -> Iterator[Score]:
+    constant = _constant(texts)
+    for pair, values in zip(combinations(range(len(names)), 2), found, strict=True):
+        for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
+            missing = np.isnan(values[row])
+            yield Score(
+                measure.name,
+                None if missing else float(values[row]),
+                names[pair[0]],
+                names[pair[1]],
+                text,
+                group,
+                setting=measure.setting,
+                at=measure.at,
+                reason=_why(names, pair, constant[:, row], texts.words[row]) if missing else None,
+            )
+
+
+def _constant(texts: Texts) -> Bool[ndarray, "M B"]:
+    outside = ~texts.words
+    highest = np.where(outside, -np.inf, texts.lists).max(-1, initial=-np.inf)
+    return np.asarray(highest <= np.where(outside, np.inf, texts.lists).min(-1, initial=np.inf))
+
+
+def _why(names: Sequence[str], pair: tuple[int, int], constant: Bool[ndarray, "M"], words: Bool[ndarray, "T"]) -> str:
+    if words.sum() < 2:
+        return TOO_SHORT
+    flat = [names[one] for one in pair if constant[one]]
+    return f"undefined: {' and '.join(flat)} {'give' if len(flat) > 1 else 'gives'} every word the same score"
+
+
+def _means(ranked: Sequence[bool], texts: Texts, taus: Float[ndarray, "P B"]) -> Iterator[Score]:
+    """Of each text the mean τ over the pairs of ranked methods that have one: do the methods agree here?"""
+    counts = np.array([a and b for a, b in combinations(ranked, 2)])
+    if not counts.any():
+        return
+    for text, group, values in zip(texts.ids, texts.groups, taus[counts].T, strict=True):
+        known = values[~np.isnan(values)]
+        mean = float(known.mean()) if len(known) else None
+        yield Score("kendall", mean, ALL_METHODS, None, text, group, reason=NO_PAIR if mean is None else None)

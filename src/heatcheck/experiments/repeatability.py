@@ -1,0 +1,154 @@
+"""Does a method give the same ranking when it is asked again? (beyond paper 5, which runs LIME and SHAP once)
+
+1. Explain each text several times, each time with another seed.  2. Kendall τ-b between every two of the rankings; its
+   mean is the text's rank stability.  3. For methods that draw samples: the same with fewer and with more of them. The
+   ranks have settled at the first budget whose mean stability reaches 0.9 (`samples_needed`).
+A method without randomness is run twice with the same seed: the scores must be equal, which is a stability of 1; if
+they are not, its stability is their τ. As in `agreement`, words rank by |score| and marks like [CLS] take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
+from heatcheck.experiments.agreement import TOO_SHORT, compare_all
+from heatcheck.experiments.explained import usable
+from heatcheck.experiments.rows import to_numpy
+from heatcheck.explain import EXPLAINERS
+from heatcheck.explain.method import Method
+from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
+from heatcheck.measure.ranks import kendall
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score
+
+SAMPLES = "samples"
+CONSTANT = "undefined: no two runs can be compared, as they give every word the same score"
+
+
+@dataclass(frozen=True)
+class RepeatabilityConfig:
+    methods: tuple[str, ...] = ()  # none: all that the model can serve
+    repeats: int = 5
+    budgets: tuple[float, ...] = (0.5, 1, 2, 4)  # times the method's own number of samples
+    special_tokens: bool = False
+    signed: bool = False
+    batch_size: int = 16
+
+    def __post_init__(self) -> None:
+        if self.repeats < 2:
+            raise InputError(f"repeats is {self.repeats}; two runs are the fewest that can be compared.")
+        if any(budget <= 0 for budget in self.budgets):
+            raise InputError(f"budgets are {self.budgets}; each is a factor above 0 on the number of samples.")
+
+
+def repeatability(
+    subject: Subject[Any], examples: Sequence[Example], config: RepeatabilityConfig, *, generator: torch.Generator
+) -> Iterator[Row]:
+    served = (name for name, chosen in EXPLAINERS.items() if isinstance(subject.model, chosen.needs))
+    methods = {name: usable(subject, name) for name in config.methods or served}
+    for batch in subject.batches(examples, config.batch_size):
+        scalar = probability_of_prediction(subject.model, batch)
+        repeat = Repeat(subject, batch, scalar, generator.initial_seed(), config)
+        for name, chosen in methods.items():
+            yield from repeat.rows(name, chosen)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One batch, explained again and again."""
+
+    subject: Subject[Any]
+    batch: Batch
+    scalar: ProbabilityOf
+    seed: int
+    config: RepeatabilityConfig
+
+    def rows(self, name: str, chosen: Method) -> Iterator[Score]:
+        own = chosen.settings().get(SAMPLES)
+        usual = self.stability(chosen)
+        yield from self._scores(name, usual, None, None)
+        if not chosen.random or not isinstance(own, int):
+            return
+        for samples in sorted({max(1, round(own * budget)) for budget in self.config.budgets}):
+            changed = chosen.with_settings({SAMPLES: samples}, name)
+            values = usual if samples == own else self.stability(changed)
+            yield from self._scores(name, values, SAMPLES, float(samples))
+
+    def stability(self, chosen: Method) -> Float[ndarray, "B"]:
+        seeds = [self.seed + number for number in range(self.config.repeats)] if chosen.random else [self.seed] * 2
+        lists = np.stack([self._explained(chosen, seed) for seed in seeds])
+        words = (self.batch.mask if self.config.special_tokens else self.batch.words).cpu().numpy()
+        return mean_tau(lists if self.config.signed else np.abs(lists), words)
+
+    def _explained(self, chosen: Method, seed: int) -> Float[ndarray, "B T"]:
+        generator = torch.Generator().manual_seed(seed)
+        return to_numpy(chosen.explain(self.subject.model, self.batch, self.scalar, generator=generator).scores)
+
+    def _scores(self, name: str, values: Float[ndarray, "B"], setting: str | None, at: float | None) -> Iterator[Score]:
+        lengths = (self.batch.mask if self.config.special_tokens else self.batch.words).sum(1).tolist()
+        for text, value, length in zip(self.batch.example_ids, values, lengths, strict=True):
+            missing = bool(np.isnan(value))
+            yield Score(
+                "rank_stability",
+                None if missing else float(value),
+                name,
+                example_id=text,
+                group=self.subject.labels[self.scalar.classes[text]],
+                setting=setting,
+                at=at,
+                reason=(TOO_SHORT if length < 2 else CONSTANT) if missing else None,
+            )
+
+
+def mean_tau(lists: Float[ndarray, "R B T"], words: Bool[ndarray, "B T"]) -> Float[ndarray, "B"]:
+    """Mean Kendall τ over every two of R lists; NaN if none exists. Equal lists count 1, constant ones too.
+
+    >>> mean_tau(np.array([[[1.0, 2, 3]], [[1.0, 3, 2]], [[1.0, 2, 3]]]), np.ones((1, 3), bool)).round(3)
+    array([0.556])
+    """
+    taus = compare_all(lambda a, b, inside: kendall(a, b, inside).tau, lists, words)
+    inside = np.where(words, lists, 0)
+    for pair, (a, b) in enumerate(combinations(range(len(lists)), 2)):
+        taus[pair, (inside[a] == inside[b]).all(1)] = 1
+    known = ~np.isnan(taus) & (words.sum(1) > 1)
+    total, count = np.where(known, taus, 0).sum(0), known.sum(0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def samples_needed(aggregates: pd.DataFrame, *, settled: float = 0.9) -> Iterator[Score]:
+    """For each method the smallest number of samples at which the mean stability over all texts is `settled`.
+
+    From the summaries of `rank_stability`, as a mean over texts exists only when all have been measured.
+    """
+    wanted = (
+        (aggregates["measure"] == "rank_stability")
+        & (aggregates["setting"] == SAMPLES)
+        & (aggregates["statistic"] == "mean")
+        & aggregates["group"].isna()
+        & aggregates["example_id"].isna()
+        & aggregates["value"].notna()
+    )
+    for name, budgets in aggregates[wanted].sort_values("at").groupby("subject"):
+        n, enough = int(budgets["n"].max()), budgets[budgets["value"] >= settled]["at"]
+        value = float(enough.iloc[0]) if len(enough) else None
+        best = f"not settled: mean τ is {budgets['value'].iloc[-1]:.3f} at {budgets['at'].iloc[-1]:,.0f} samples"
+        yield Score(
+            "samples_needed",
+            value,
+            str(name),
+            statistic="mean",
+            at=settled,
+            n=n,
+            reason=best if value is None else None,
+        )
