@@ -10,7 +10,7 @@ from heatcheck.experiments.adversarial_attention import AdversarialConfig, adver
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.protocols import AttentiveClassifier, Predictor
 from heatcheck.results import Row
 
 
@@ -25,11 +25,12 @@ class Experiment:
     source: str
     revision: int = 1  # counted up when its numbers change, so that finished steps of before are not reused
     check: Callable[[Any, str, int], None] = lambda config, task, n_labels: None  # can it serve this task?
+    explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
 
 
 EXPERIMENTS: dict[str, Experiment] = {
     "performance": Experiment(
-        performance, PerformanceConfig, AttentiveClassifier, "How well does the model do?", "paper 1, table 1"
+        performance, PerformanceConfig, Predictor, "How well does the model do?", "paper 1, table 1"
     ),
     "correlation": Experiment(
         correlation,

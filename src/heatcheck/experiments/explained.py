@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -37,6 +38,18 @@ class Explained:
         found: dict[str, dict[str, tuple[Sequence[int], Sequence[float]]]] = {}
         for row in rows:
             found.setdefault(row.method, {})[row.example_id] = (row.positions, row.scores)
+        return Explained(found)
+
+    @staticmethod
+    def from_tables(tables: Iterable[pa.Table]) -> Explained:
+        """From `tokens` tables; a text's tokens stand together in them."""
+        found: dict[str, dict[str, tuple[list[int], list[float]]]] = {}
+        for table in tables:
+            columns = (table[name].to_pylist() for name in ("method", "example_id", "position", "score"))
+            for name, text, position, score in zip(*columns, strict=True):
+                positions, scores = found.setdefault(name, {}).setdefault(text, ([], []))
+                positions.append(position)
+                scores.append(score)
         return Explained(found)
 
     def scores(self, batch: Batch, name: str) -> Float[Tensor, "B T"]:

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from heatcheck.batch import Example
+from heatcheck.batch import Batch, Example
 from heatcheck.experiments.rows import by_id, predicted_names
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.protocols import AttentiveClassifier, Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
 
@@ -24,28 +26,38 @@ class PerformanceConfig:
 
 
 def performance(
-    subject: Subject[AttentiveClassifier],
-    examples: Sequence[Example],
-    config: PerformanceConfig,
-    *,
-    generator: torch.Generator,
+    subject: Subject[Predictor], examples: Sequence[Example], config: PerformanceConfig, *, generator: torch.Generator
 ) -> Iterator[Row]:
     lookup = by_id(examples)
-    model: AttentiveClassifier = subject.model
     for batch in subject.batches(examples, config.batch_size):
-        with torch.no_grad():
-            encoded = model.encode(model.embed(batch), batch)
-            attention = model.attend(encoded, batch)
-            logits = model.classify(encoded, attention, batch)
-            probs = model.probs(logits)
+        logits, largest = logits_and_largest_attention(subject.model, batch)
+        probs = subject.model.probs(logits)
         columns = (
             batch.example_ids,
             predicted_names(subject, probs),
             probs.amax(-1).tolist(),
-            logits[:, 0].tolist() if model.kind == "binary" else [None] * len(batch),
+            log_odds(subject.model, logits),
             batch.attended.sum(1).tolist(),
-            attention.amax((1, 2)).tolist(),
+            largest,
         )
         for name, *rest in zip(*columns, strict=True):
             example = lookup[name]
             yield ExampleRow(name, example.text, example.pair, subject.labels[example.label], *rest)
+
+
+@torch.no_grad()
+def logits_and_largest_attention(
+    model: Predictor, batch: Batch
+) -> tuple[Float[Tensor, "B C"], list[float] | list[None]]:
+    if not isinstance(model, AttentiveClassifier):
+        return model.predict(batch), [None] * len(batch)
+    encoded = model.encode(model.embed(batch), batch)
+    attention = model.attend(encoded, batch)
+    return model.classify(encoded, attention, batch), attention.amax((1, 2)).tolist()
+
+
+def log_odds(model: Predictor, logits: Float[Tensor, "B C"]) -> list[float] | list[None]:
+    """Of the second of two classes."""
+    if model.kind == "binary":
+        return logits[:, 0].tolist()
+    return (logits[:, 1] - logits[:, 0]).tolist() if logits.shape[1] == 2 else [None] * len(logits)

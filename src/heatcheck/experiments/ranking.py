@@ -1,0 +1,37 @@
+"""Which methods may be ranked: one that misses its own sum, or changes its mind with the seed, is shown but marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pandas as pd
+
+from heatcheck.explain import method
+from heatcheck.results import Score
+
+LARGEST_DELTA = 0.05  # share of the promised sum that the median text may miss
+LEAST_STABILITY = 0.7  # mean Kendall tau between two seeds
+MARK = "not ranked"
+
+
+def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
+    """Why each of these methods must not be ranked; `scores` are values per text."""
+    delta = scores[scores["measure"] == "completeness_delta"].groupby("subject")["value"].median()
+    stable = scores[(scores["measure"] == "rank_stability") & scores["at"].isna()].groupby("subject")["value"].mean()
+    found = {}
+    for name in methods:
+        if not method(name).ranked:
+            found[name] = f"{MARK}: shown as published, with its flaw"
+        if delta.get(name, 0.0) > LARGEST_DELTA:
+            found[name] = f"{MARK}: misses the sum it promises by {delta[name]:.0%} (median)"
+        elif stable.get(name, 1.0) < LEAST_STABILITY:
+            found[name] = f"{MARK}: another seed gives another ranking (mean tau {stable[name]:.2f})"
+    return found
+
+
+def marked(rows: Iterable[Score], reasons: dict[str, str]) -> Iterator[Score]:
+    """Aggregates of such a method keep their value and say why it does not count."""
+    for row in rows:
+        named = [reasons[name] for name in (row.subject, row.reference) if name in reasons]
+        yield replace(row, reason=named[0]) if named and row.reason is None else row

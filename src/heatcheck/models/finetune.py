@@ -1,0 +1,137 @@
+"""Fine-tuning a pretrained transformer on the user's data: AdamW, the best epoch on dev, early stopping."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heatcheck.data.dataset import DEV, TRAIN, Dataset
+from heatcheck.errors import InputError
+from heatcheck.models import pretrained
+from heatcheck.models.fit import Epoch, Recipe, fit
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import Subject, selection_score
+from heatcheck.models.training import check_trainable, classification_loss, shuffled_batches, texts_seen
+from heatcheck.models.uniform import impose_uniform_attention
+from heatcheck.results import write_json
+
+FINE_TUNING = Recipe(
+    epochs=3,
+    batch_size=32,
+    learning_rate=5e-5,
+    weight_decay=0.01,
+    first_eligible_epoch=1,
+    vectors="none",
+    optimizer="adamw",
+    patience=2,
+)
+DESCRIPTION = "heatcheck.json"  # beside the files that Hugging Face knows: what we know of the training
+
+
+def fine_tune(
+    data: Dataset,
+    spec: TransformerSpec,
+    recipe: Recipe = FINE_TUNING,
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+    resume: Path | None = None,
+    progress: Callable[[int, float], None] = lambda epoch, part: None,
+) -> Subject[HuggingFaceClassifier]:
+    """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
+    check_trainable(data)
+    subject = new_head(data, spec, seed=seed, device=device)
+    rows = [subject.reader.row(e) for e in data.splits[TRAIN]]
+    history = fit(
+        subject.model,
+        classification_loss(subject.model, data.splits[TRAIN]),
+        shuffled_batches(rows, len(data.labels), recipe.batch_size, device),
+        select=lambda: selection_score(subject, data.splits[DEV]),
+        recipe=recipe,
+        generator=torch.Generator().manual_seed(seed),
+        resume=resume,
+        progress=progress,
+    )
+    return dataclasses.replace(
+        subject,
+        seed=seed,
+        recipe=recipe,
+        history=tuple(history),
+        trained_on=data.fingerprint(),
+        seen=texts_seen(data),
+    )
+
+
+def new_head(
+    data: Dataset, spec: TransformerSpec, *, seed: int, device: torch.device | str
+) -> Subject[HuggingFaceClassifier]:
+    """Whatever head the checkpoint has is dropped: its classes may be others."""
+    source = pretrained.resolve(spec.source)
+    config = pretrained.load_config(source, spec)
+    config.num_labels = len(data.labels)
+    config.id2label = dict(enumerate(data.labels))
+    config.label2id = {label: i for i, label in enumerate(data.labels)}
+    config.problem_type = None
+    tokenizer = pretrained.load_tokenizer(source, spec)
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id or tokenizer.eos_token_id or 0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network, _ = pretrained.load_network(source, spec, config, new_head=True)
+    if spec.uniform:
+        impose_uniform_attention(network)
+    return pretrained.as_subject(network, tokenizer, spec, device=device)
+
+
+def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
+    """A folder that transformers loads as it is, with what we know of the training beside it."""
+    subject.model.network.save_pretrained(folder)
+    tokens: Any = subject.reader
+    tokens.tokenizer.save_pretrained(folder)
+    known = {
+        "kind": "transformer",
+        "name": f"{subject.name}-fine-tuned",
+        "spec": asdict(subject.spec),
+        "recipe": None if subject.recipe is None else asdict(subject.recipe),
+        "seed": subject.seed,
+        "trained_on": subject.trained_on,
+        "seen": sorted(subject.seen),
+        "history": [asdict(e) for e in subject.history],
+    }
+    write_json(folder / DESCRIPTION, known)
+
+
+def same_training(folder: Path, spec: TransformerSpec, recipe: Recipe, seed: int, data: Dataset) -> bool:
+    """Is the model in `folder` the one that this training would make?"""
+    file = folder / DESCRIPTION
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    asked = {"spec": asdict(spec), "recipe": asdict(recipe), "seed": seed, "trained_on": data.fingerprint()}
+    return all(known.get(name) == value for name, value in asked.items())
+
+
+def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
+    """Any classifier folder or hub id; of one that we fine-tuned we know which texts it has seen."""
+    file = Path(spec.source) / DESCRIPTION
+    if not file.is_file():
+        return pretrained.load_pretrained(spec, device)
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+        trained = TransformerSpec(**known["spec"])
+        subject = pretrained.load_pretrained(dataclasses.replace(spec, uniform=trained.uniform), device)
+        return dataclasses.replace(
+            subject,
+            seed=known["seed"],
+            recipe=Recipe(**known["recipe"]),
+            trained_on=known["trained_on"],
+            seen=frozenset(known["seen"]),
+            history=tuple(Epoch(**e) for e in known["history"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: truncated or of another heatcheck ({error}). Copy the folder again.") from error

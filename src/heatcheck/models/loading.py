@@ -1,0 +1,43 @@
+"""A model by name: a folder of ours, a Hugging Face folder, or a hub id."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heatcheck.models import checkpoint, finetune
+from heatcheck.models.pretrained import PACKAGED, TransformerSpec
+from heatcheck.models.subject import Subject
+
+
+def load_subject(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[Any]:
+    """`spec.source` decides which kind it is; the other fields only concern Hugging Face models."""
+    if is_transformer(spec.source):
+        return finetune.load(spec, device)
+    return checkpoint.load(Path(spec.source), device)
+
+
+def is_transformer(source: str) -> bool:
+    """Is it a Hugging Face model? Ours have a heatcheck.json that does not say otherwise."""
+    folder = Path(source)
+    description = folder / checkpoint.DESCRIPTION
+    if description.is_file():
+        try:
+            content = json.loads(description.read_text(encoding="utf-8"))
+        except ValueError:
+            return False  # our loader says what is wrong with it
+        return isinstance(content, dict) and content.get("kind") == "transformer"
+    if folder.is_dir():
+        return (folder / "config.json").exists()
+    return source == PACKAGED or (not folder.exists() and _may_be_a_hub_id(source))
+
+
+def _may_be_a_hub_id(source: str) -> bool:
+    """`name` or `owner/name`: not a path that was meant to be there."""
+    is_path = source.startswith((".", "~", os.sep)) or source.count("/") > 1 or source.endswith("/")
+    beside_others = "/" in source and Path(source).parent.is_dir()
+    return not is_path and not beside_others and Path(source).suffix not in checkpoint.PICKLES

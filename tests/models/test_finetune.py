@@ -1,0 +1,93 @@
+"""Fine-tuning: it learns, resumes to the same weights, and its folder loads in transformers and here."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+from heatcheck.batch import Example
+from heatcheck.data.dataset import Dataset
+from heatcheck.errors import InputError
+from heatcheck.models import finetune
+from heatcheck.models.finetune import FINE_TUNING, fine_tune
+from heatcheck.models.fit import Epoch, Recipe, _is_over
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import predict
+from tests.tiny import tiny_folder
+
+RECIPE = replace(FINE_TUNING, epochs=4, learning_rate=2e-3, batch_size=16)
+
+
+def reviews(n: int, seed: int) -> list[Example]:
+    """`good` and `fun` are positive, `bad` and `sad` negative, the rest says nothing."""
+    rng = random.Random(seed)
+    words = {0: ["bad", "sad"], 1: ["good", "fun"]}
+    return [
+        Example(f"{seed}-{i}", " ".join(rng.sample(["the", "film", "a", "act", rng.choice(words[i % 2])], 5)), i % 2)
+        for i in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def data():
+    splits = {name: reviews(n, i) for i, (name, n) in enumerate({"train": 128, "dev": 32, "test": 64}.items())}
+    return Dataset("toy", "single", ("no", "yes"), splits)
+
+
+def accuracy(subject, examples) -> float:
+    probs, labels = predict(subject, examples)
+    return float((probs.argmax(1) == labels).mean())
+
+
+def test_it_learns_and_its_folder_gives_the_same_outputs(tmp_path, data):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body", "bert", ("x", "y", "z"))))
+    subject = fine_tune(data, spec, RECIPE, seed=0)
+    assert accuracy(subject, data.splits["test"]) > 0.9
+    finetune.save(subject, tmp_path / "tuned")
+    loaded = load_subject(TransformerSpec(str(tmp_path / "tuned")))
+    assert loaded.labels == ("no", "yes")
+    assert (loaded.seen, loaded.history, loaded.recipe) == (subject.seen, subject.history, RECIPE)
+    (batch,) = loaded.batches(data.splits["test"][:8], 8)
+    torch.testing.assert_close(loaded.model.predict(batch), subject.model.predict(batch))
+
+
+def test_a_killed_training_resumes_to_the_same_weights(tmp_path, data):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body")))
+    whole = fine_tune(data, spec, replace(RECIPE, epochs=3), seed=1)
+    half = replace(RECIPE, epochs=1)
+    fine_tune(data, spec, half, seed=1, resume=tmp_path / "state")
+    resumed = fine_tune(data, spec, replace(RECIPE, epochs=3), seed=1, resume=tmp_path / "state")
+    for name, value in whole.model.state_dict().items():
+        torch.testing.assert_close(resumed.model.state_dict()[name], value, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "albert", "gpt2", "llama"])
+def test_uniform_attention_is_equal_weights_on_what_a_token_may_see(tmp_path, data, family):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body", family)), uniform=True)
+    subject = load_subject(spec)
+    (batch,) = subject.batches(data.splits["test"][:4], 4)
+    _, maps = subject.model.logits_and_maps(subject.model.embed(batch), batch)
+    length = int(batch.mask[0].sum())
+    if family in ("gpt2", "llama"):
+        expected = torch.tril(torch.ones(length, length))
+        expected = expected / expected.sum(-1, keepdim=True)
+    else:
+        expected = torch.full((length, length), 1 / length)
+    torch.testing.assert_close(maps[0, 0, 0, :length, :length], expected)
+    torch.testing.assert_close(maps[0, -1, -1, :length, :length], expected)
+
+
+def test_uniform_attention_is_refused_where_it_cannot_be_imposed(tmp_path):
+    with pytest.raises(InputError, match="attention of its own"):
+        load_subject(TransformerSpec(str(tiny_folder(tmp_path / "x", "xlnet")), uniform=True))
+
+
+def test_training_stops_when_it_does_not_improve():
+    history = [Epoch(i + 1, 1.0, score) for i, score in enumerate((0.5, 0.8, 0.7, 0.8))]
+    assert _is_over(history, Recipe(patience=2, first_eligible_epoch=1))
+    assert not _is_over(history[:3], Recipe(patience=2, first_eligible_epoch=1))
+    assert not _is_over(history, Recipe())

@@ -1,0 +1,117 @@
+"""What cannot be audited is refused in one sentence that says what to do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+import transformers
+
+from heatcheck.batch import Example
+from heatcheck.errors import InputError
+from heatcheck.models.loading import is_transformer, load_subject
+from heatcheck.models.pretrained import TransformerSpec
+from tests.tiny import SIZES, VOCABULARY, tiny_folder, tiny_subject, tiny_tokenizer
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+def load(folder):
+    return load_subject(TransformerSpec(str(folder)))
+
+
+def change_config(folder, **changes):
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    return folder
+
+
+def refused(folder, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load(folder)
+
+
+def test_a_body_without_a_head(tmp_path):
+    config = transformers.BertConfig(**SIZES, vocab_size=len(VOCABULARY))
+    transformers.BertModel(config).save_pretrained(tmp_path)
+    tiny_tokenizer("bert").save_pretrained(tmp_path)
+    refused(tmp_path, "BertModel has no classification head. Fine-tune it first: heatcheck train --model")
+
+
+def test_a_head_that_is_named_but_not_there(tmp_path):
+    config = transformers.BertConfig(**SIZES, vocab_size=len(VOCABULARY))
+    transformers.BertModel(config).save_pretrained(tmp_path)
+    tiny_tokenizer("bert").save_pretrained(tmp_path)
+    change_config(tmp_path, architectures=["BertForSequenceClassification"])
+    refused(tmp_path, r"no trained classification head \(classifier.bias is missing\)")
+
+
+def test_a_model_that_generates(tmp_path):
+    change_config(tiny_folder(tmp_path, "gpt2"), architectures=["GPT2LMHeadModel"])
+    refused(tmp_path, "GPT2LMHeadModel generates text and has no labels")
+
+
+def test_several_labels_at_once_and_numbers(tmp_path):
+    change_config(tiny_folder(tmp_path / "a"), problem_type="multi_label_classification")
+    refused(tmp_path / "a", "several labels at once")
+    tiny_folder(tmp_path / "b", labels=("score",))
+    refused(tmp_path / "b", "a number, not classes")
+
+
+def test_pickled_weights(tmp_path):
+    tiny_folder(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save({}, tmp_path / "pytorch_model.bin")
+    refused(tmp_path, "holds pytorch_model.bin, a pickle, .* refused")
+
+
+def test_truncated_weights(tmp_path):
+    weights = tiny_folder(tmp_path) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    refused(tmp_path, "cannot be loaded as a Hugging Face model")
+
+
+def test_code_of_the_models_author(tmp_path):
+    tiny_folder(tmp_path)
+    change_config(
+        tmp_path,
+        model_type="their-own",
+        auto_map={"AutoConfig": "theirs.Config", "AutoModelForSequenceClassification": "theirs.Model"},
+    )
+    (tmp_path / "theirs.py").write_text("raise SystemExit('ran')")
+    refused(tmp_path, "needs code that its author wrote.*--trust-remote-code")
+
+
+def test_a_tokenizer_without_offsets(tmp_path):
+    tiny_folder(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    refused(tmp_path, "tokenizer")
+
+
+def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):
+    refused(tmp_path, "heatcheck.json is missing")
+    refused("nobody/nothing", "no such folder, and no model of that name can be fetched")
+
+
+def test_which_loader_a_name_means(tmp_path):
+    assert is_transformer(str(tiny_folder(tmp_path / "hf")))
+    assert is_transformer("minilm")
+    assert is_transformer("owner/name")
+    assert not is_transformer("./owner/name")
+    assert not is_transformer(str(tmp_path / "gone"))
+    assert not is_transformer("weights.bin")
+
+
+def test_labels_have_the_models_names(tmp_path):
+    assert tiny_subject(tmp_path, "bert", ("<b>", 'a"b', "ü")).labels == ("<b>", 'a"b', "ü")
+
+
+def test_a_long_text_is_cut_and_says_so(tmp_path):
+    subject = tiny_subject(tmp_path, max_length=10)
+    row = subject.reader.row(Example("x", "good " * 50, 0))
+    assert (len(row), row.cut) == (10, True)
+    assert not subject.reader.row(Example("x", "good", 0)).cut
