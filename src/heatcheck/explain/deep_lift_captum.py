@@ -1,0 +1,84 @@
+"""DeepLIFT as Captum computes it, which is what Neely et al. 2021 report.
+
+Captum gives rules to activation *modules* only. A function (torch.tanh), a fused LSTM, a product of two variables
+keep their derivatives, so that on our models this is gradient × (input − baseline), or close to it. Shown beside
+`deep_lift` with how far it misses its sum; never ranked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from captum.attr import DeepLift as Captum
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heatcheck.batch import Batch, rows
+from heatcheck.errors import InputError
+from heatcheck.explain.deep_lift import attribution, emptied, held, missed
+from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.models.protocols import Classifier
+
+NOTE = "Captum's form, as published: not complete, not ranked"
+
+
+@dataclass(frozen=True)
+class CaptumDeepLift:
+    """The same baseline as `DeepLift`; has no settings."""
+
+    def __call__(
+        self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        scores, change = attribution(by_captum, model, batch, emptied(model, batch), held(scalar, model, batch))
+        return Explanation(scores, signed=True, delta=missed(scores, change), notes=(NOTE,))
+
+
+def by_captum(
+    model: Classifier,
+    embeddings: Float[Tensor, "B T E"],
+    baseline: Float[Tensor, "B T E"],
+    batch: Batch,
+    scalar: Scalar,
+) -> Float[Tensor, "B T E"]:
+    network = FromEmbeddings(model, batch, scalar)
+    # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False), _left_as_it_was(network):
+        contributions: Tensor = Captum(network).attribute(embeddings.detach().requires_grad_(), baseline.detach())
+    return contributions.detach()
+
+
+class FromEmbeddings(nn.Module):
+    """What is explained, as the module that Captum asks for. It stacks baselines below the texts."""
+
+    def __init__(self, model: Classifier, batch: Batch, scalar: Scalar) -> None:
+        super().__init__()
+        self.model, self.batch, self.scalar = model, batch, scalar
+
+    def forward(self, embeddings: Float[Tensor, "N T E"]) -> Float[Tensor, "N"]:
+        index = torch.arange(len(embeddings), device=embeddings.device) % len(self.batch)
+        batch = rows(self.batch, index)
+        return self.scalar(self.model, self.model.logits(embeddings, batch), batch)
+
+
+@contextmanager
+def _left_as_it_was(network: nn.Module) -> Iterator[None]:
+    """Captum warns that it sets hooks and attributes; after an error it removes only the hooks."""
+    before = {module: set(vars(module)) for module in network.modules()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except RuntimeError as error:
+        if "used more than once" not in str(error):
+            raise
+        raise InputError(
+            "Captum's DeepLIFT cannot explain a model that uses one activation module twice. Use deep_lift instead."
+        ) from error
+    finally:
+        for module, names in before.items():
+            for name in vars(module).keys() - names:
+                delattr(module, name)

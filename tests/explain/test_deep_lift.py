@@ -1,0 +1,352 @@
+"""DeepLIFT by hand, in closed form, and exactly complete whatever the model; Captum's beside it."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+from transformers import DistilBertConfig, DistilBertForSequenceClassification
+
+from heatcheck.batch import join, rows, trim
+from heatcheck.errors import InputError
+from heatcheck.explain import slopes
+from heatcheck.explain.deep_lift import DeepLift, emptied, multipliers
+from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
+from heatcheck.explain.deep_shap import DeepShap
+from heatcheck.explain.differences import plain, twin
+from heatcheck.explain.types import ProbabilityOf, predicted_probability
+from heatcheck.models.protocols import distribution
+from heatcheck.models.spec import ATTENTIONS, ENCODERS
+from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
+
+TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]
+
+
+def setting(encoder="bilstm", attention="additive", task="single", labels=2, n=6):
+    examples = random_examples(n, task, labels=labels)
+    model, vocabulary = small_model(examples, encoder, attention, labels=labels)
+    return model.double(), vocabulary.batch(examples), vocabulary
+
+
+def first_logit(model, logits, batch):
+    return logits[:, 0]
+
+
+def slope_of(function, x, x0):
+    """The multipliers that the rules give to a sum of outputs."""
+    start = x.clone().requires_grad_()
+    (found,) = torch.autograd.grad(plain(function(twin(start, x0)))[0].sum(), start)
+    return found
+
+
+# The rules
+
+
+@pytest.mark.parametrize(
+    ("function", "identity"),
+    [
+        (torch.tanh, slopes.tanh),
+        (torch.sigmoid, slopes.sigmoid),
+        (torch.relu, slopes.relu),
+        (torch.exp, slopes.exp),
+        (torch.reciprocal, slopes.reciprocal),
+        (torch.rsqrt, slopes.rsqrt),
+        (torch.log, slopes.log),
+    ],
+)
+def test_slopes_are_those_of_the_line_through_two_points(function, identity):
+    x = torch.tensor([0.3, 2.0, 5.0, 30.0], dtype=torch.float64)
+    x0 = torch.tensor([1.1, 2.5, 0.4, 29.0], dtype=torch.float64)
+    y, y0 = function(x), function(x0)
+    torch.testing.assert_close(identity(x, x0, y, y0), (y - y0) / (x - x0), rtol=1e-9, atol=1e-14)
+    close = x + 1e-9  # here the quotient has lost most of its digits
+    halfway = (x + 0.5e-9).requires_grad_()
+    (derivative,) = torch.autograd.grad(function(halfway).sum(), halfway)
+    torch.testing.assert_close(identity(close, x, function(close), y), derivative, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(identity(x, x, y, y), derivative, rtol=1e-7, atol=1e-14)
+
+
+def test_a_relu_that_is_crossed_has_a_slope_between_zero_and_one():
+    x, x0 = torch.tensor([3.0, -1.0, -2.0]), torch.tensor([-1.0, 3.0, -3.0])
+    assert slope_of(torch.relu, x, x0).tolist() == [0.75, 0.75, 0.0]
+
+
+def test_a_product_is_shared_equally():
+    """Δ(xy) = ½(y + y₀)Δx + ½(x + x₀)Δy: from (1, 4) to (3, 10), 26 = 14 + 12."""
+    values, baseline = torch.tensor([3.0, 10.0]), torch.tensor([1.0, 4.0])
+    found = slope_of(lambda v: v[0] * v[1], values, baseline)
+    assert found.tolist() == [7.0, 2.0]
+    assert (found * (values - baseline)).tolist() == [14.0, 12.0]
+
+
+def test_softmax_does_not_see_a_shift_of_all_scores():
+    x, x0 = (torch.randn(5, dtype=torch.float64, generator=torch.Generator().manual_seed(s)) for s in (1, 2))
+    values = torch.arange(5.0, dtype=torch.float64)
+    here = slope_of(lambda v: v.softmax(-1) @ values, x, x0)
+    shifted = slope_of(lambda v: v.softmax(-1) @ values, x + 200, x0)
+    torch.testing.assert_close(shifted, here)
+    torch.testing.assert_close(here @ (x - x0), (x.softmax(-1) - x0.softmax(-1)) @ values)
+
+
+def test_softmax_at_the_baseline_has_its_derivative_and_of_two_is_a_sigmoid():
+    x = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64)
+    weights = x.softmax(-1)
+    expected = weights[0] * (torch.tensor([1.0, 0, 0], dtype=torch.float64) - weights)
+    torch.testing.assert_close(slope_of(lambda v: v.softmax(-1)[0], x, x), expected)
+    two, two0 = torch.tensor([0.0, 1.5], dtype=torch.float64), torch.tensor([0.0, -2.0], dtype=torch.float64)
+    sigmoid = (torch.sigmoid(two[1]) - torch.sigmoid(two0[1])) / 3.5
+    torch.testing.assert_close(slope_of(lambda v: v.softmax(-1)[1], two, two0), torch.stack([-sigmoid, sigmoid]))
+
+
+def test_softmax_gives_nothing_to_what_is_masked():
+    x, x0 = torch.tensor([1.0, -math.inf, 2.0]), torch.tensor([0.0, -math.inf, 0.5])
+    found = slope_of(lambda v: v.softmax(-1)[0], x, x0)
+    assert found[1] == 0
+    assert torch.isfinite(found).all()
+
+
+def test_one_step_of_an_lstm_by_hand():
+    """h = σ(o) tanh(c), c = σ(i) tanh(g), each gate a multiple of x: two products, three slopes, one more for c."""
+    lstm = nn.LSTM(1, 1, batch_first=True).double()
+    with torch.no_grad():
+        lstm.weight_ih_l0.copy_(torch.tensor([[0.5], [9.0], [-1.5], [2.0]]))
+        for parameter in (lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0):
+            parameter.zero_()
+
+    def sigmoid(z):
+        return 1 / (1 + math.exp(-z))
+
+    x, x0 = 0.8, -0.3
+    i, i0, g, g0 = sigmoid(0.5 * x), sigmoid(0.5 * x0), math.tanh(-1.5 * x), math.tanh(-1.5 * x0)
+    o, o0, c, c0 = sigmoid(2 * x), sigmoid(2 * x0), i * g, i0 * g0
+    to_cell = (g + g0) / 2 * (i - i0) / (x - x0) + (i + i0) / 2 * (g - g0) / (x - x0)
+    through_cell = (o + o0) / 2 * (math.tanh(c) - math.tanh(c0)) / (c - c0) * to_cell
+    through_gate = (math.tanh(c) + math.tanh(c0)) / 2 * (o - o0) / (x - x0)
+    text, baseline = torch.tensor([[[x]]], dtype=torch.float64), torch.tensor([[[x0]]], dtype=torch.float64)
+    found = slope_of(lambda v: lstm(v)[0], text, baseline)
+    assert found.item() == pytest.approx(through_cell + through_gate, rel=1e-12)
+    assert found.item() * (x - x0) == pytest.approx(o * math.tanh(c) - o0 * math.tanh(c0), rel=1e-12)
+
+
+# Whole models
+
+
+def test_a_linear_model_is_gradient_times_difference_and_has_a_formula():
+    """Uniform attention: z = mean of w·e, so a word's share is w·(e − e₀)/n, times the slope of σ for p."""
+    examples = random_examples(6)
+    vocabulary = vocabulary_of(examples, 2)
+    model, batch = linear_toy(len(vocabulary)), vocabulary.batch(examples)
+    model.v.zero_()
+    difference = model.embed(batch) - model.embed(emptied(model, batch))
+    expected = difference @ model.w / batch.attended.sum(1, keepdim=True)
+    torch.testing.assert_close(DeepLift()(model, batch, first_logit).scores, expected)
+    start = model.embed(batch).requires_grad_()
+    (gradient,) = torch.autograd.grad(model.logits(start, batch).sum(), start)
+    torch.testing.assert_close((gradient * difference).sum(-1), expected)
+    z, z0 = model.predict(batch)[:, 0], model.predict(emptied(model, batch))[:, 0]
+    slope = (torch.sigmoid(z) - torch.sigmoid(z0)) / (z - z0)
+    positive = ProbabilityOf(dict.fromkeys(batch.example_ids, 1))
+    torch.testing.assert_close(DeepLift()(model, batch, positive).scores, slope[:, None] * expected)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(("task", "labels"), TASKS)
+def test_the_view_is_the_model_and_scores_sum_to_the_change(encoder, attention, task, labels):
+    model, batch, _ = setting(encoder, attention, task, labels)
+    model.temperature = 0.7
+    text, baseline = model.embed(batch).detach(), model.embed(emptied(model, batch)).detach()
+    views = plain(model.logits(twin(text, baseline), batch))
+    for view, embeddings in zip(views, (text, baseline), strict=True):
+        torch.testing.assert_close(view, model.logits(embeddings, batch), atol=1e-9, rtol=1e-9)
+    scalar = ProbabilityOf({name: i % labels for i, name in enumerate(batch.example_ids)})
+    explained = DeepLift()(model, batch, scalar)
+    change = scalar(model, model.predict(batch), batch) - scalar(model, model.predict(emptied(model, batch)), batch)
+    torch.testing.assert_close(explained.scores.sum(1), change.detach(), atol=1e-9, rtol=1e-9)
+    assert explained.signed
+    assert explained.delta.abs().max() < 1e-9
+    assert (explained.scores[~batch.words] == 0).all()
+    single = DeepLift()(model.float(), batch, scalar)
+    torch.testing.assert_close(single.scores.sum(1), change.detach().float(), atol=2e-6, rtol=1e-4)
+
+
+def test_a_transformer_from_elsewhere_is_complete_too():
+    examples = random_examples(4)
+    vocabulary = vocabulary_of(examples, 2)
+    model, batch = Distil.of(len(vocabulary)), vocabulary.batch(examples)
+    assert DeepLift()(model, batch, predicted_probability).delta.abs().max() < 1e-9
+    assert CaptumDeepLift()(model, batch, predicted_probability).delta.abs().max() > 0.1
+
+
+@dataclass
+class Distil:
+    network: nn.Module
+    kind: str = "categorical"
+    pad_id: int = 0
+    mask_id: int = 1
+
+    @classmethod
+    def of(cls, vocabulary_size):
+        config = DistilBertConfig(vocab_size=vocabulary_size, dim=8, n_heads=2, n_layers=2, hidden_dim=16)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            network = DistilBertForSequenceClassification(config).eval().double()
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.mul_(5)  # far from linear
+        return cls(network)
+
+    def embed(self, batch):
+        return self.network.get_input_embeddings()(batch.token_ids)
+
+    def logits(self, embeddings, batch):
+        return self.network(inputs_embeds=embeddings, attention_mask=batch.mask.long()).logits
+
+    def predict(self, batch):
+        return self.logits(self.embed(batch), batch)
+
+    def probs(self, logits):
+        return distribution("categorical", logits)
+
+
+def test_the_predicted_class_is_that_of_the_text_for_the_baseline_too():
+    model, batch, _ = setting(labels=4)
+    predicted = model.probs(model.predict(batch)).argmax(-1).tolist()
+    named = ProbabilityOf(dict(zip(batch.example_ids, predicted, strict=True)))
+    torch.testing.assert_close(
+        DeepLift()(model, batch, predicted_probability).scores, DeepLift()(model, batch, named).scores
+    )
+
+
+def test_multipliers_take_the_empty_text_when_no_baseline_is_given():
+    model, batch, _ = setting()
+    text, empty = model.embed(batch), model.embed(emptied(model, batch))
+    given = multipliers(model, text, empty, batch, first_logit)
+    torch.testing.assert_close(multipliers(model, text, None, batch, first_logit), given)
+
+
+def test_nothing_is_left_in_the_model():
+    model, batch, _ = setting()
+    DeepLift()(model, batch, first_logit)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert type(model.predict(batch)) is torch.Tensor
+
+
+def test_an_operation_without_a_rule_is_refused_by_name():
+    model, batch, _ = setting()
+    with pytest.raises(InputError) as error:
+        DeepLift()(model, batch, lambda model, logits, batch: logits[:, 0].cos())
+    assert str(error.value) == (
+        "DeepLIFT has no rule for the operation 'cos', which this model or what is explained uses. "
+        "Use deep_lift_captum, which says how far it misses, or integrated gradients."
+    )
+
+
+@pytest.mark.parametrize("explainer", [DeepLift(), CaptumDeepLift(), DeepShap(samples=2)])
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("task", "labels"), [("single", 2), ("qa", 5)])
+def test_company_padding_and_order_do_not_change_an_explanation(explainer, encoder, task, labels):
+    model, batch, vocabulary = setting(encoder, task=task, labels=labels, n=4)
+    together = explainer(model, batch, predicted_probability).scores
+    reversed_ = explainer(model, rows(batch, torch.arange(3, -1, -1)), predicted_probability).scores.flip(0)
+    torch.testing.assert_close(reversed_, together)
+    alone = explainer(model, trim(rows(batch, torch.tensor([2]))), predicted_probability).scores[0]
+    torch.testing.assert_close(together[2, : len(alone)], alone)
+    other = random_examples(1, task, labels=labels, longest=40, seed=7)
+    longer = explainer(model, join([batch, vocabulary.batch(other)]), predicted_probability).scores
+    torch.testing.assert_close(longer[:4, : together.shape[1]], together)
+
+
+# Captum's
+
+
+def test_captums_is_gradient_times_difference_on_an_lstm_and_far_from_its_sum():
+    model, batch, _ = setting()
+    captums = CaptumDeepLift()(model, batch, predicted_probability)
+    start = model.embed(batch).detach().requires_grad_()
+    explained = predicted_probability(model, model.logits(start, batch), batch)
+    (gradient,) = torch.autograd.grad(explained.sum(), start)
+    expected = gradient * (start - model.embed(emptied(model, batch)))
+    torch.testing.assert_close(captums.scores, expected.sum(-1).detach())
+    assert captums.delta.abs().median() > 0.2
+    assert DeepLift()(model, batch, predicted_probability).delta.abs().max() < 1e-9
+    assert captums.notes == (NOTE,)
+
+
+def test_captums_hooks_and_attributes_are_gone_also_after_an_error(monkeypatch):
+    model, batch, _ = setting("mlp")
+    activation = model.encoder.activation
+
+    def untouched():
+        hooks = (activation._forward_hooks, activation._forward_pre_hooks, activation._backward_hooks)
+        return not any(hooks) and not {"input", "output"} & set(vars(activation))
+
+    def fails(model, logits, batch):
+        if activation._forward_hooks:
+            raise ZeroDivisionError
+        return logits[:, 0]
+
+    with pytest.raises(ZeroDivisionError):
+        CaptumDeepLift()(model, batch, fails)
+    assert untouched()
+    CaptumDeepLift()(model, batch, first_logit)
+    assert untouched()
+
+
+def test_captum_cannot_explain_an_activation_that_is_used_twice():
+    model, batch, _ = setting("mlp", task="pair", labels=3)
+    model.question_encoder.activation = model.encoder.activation
+    with pytest.raises(InputError) as error:
+        CaptumDeepLift()(model, batch, predicted_probability)
+    assert str(error.value) == (
+        "Captum's DeepLIFT cannot explain a model that uses one activation module twice. Use deep_lift instead."
+    )
+    assert DeepLift()(model, batch, predicted_probability).delta.abs().max() < 1e-9
+
+
+# Deep SHAP
+
+
+def test_deep_shap_is_the_mean_over_texts_of_random_words():
+    model, batch, _ = setting()
+    scalar = ProbabilityOf(dict.fromkeys(batch.example_ids, 1))
+    ids = DeepShap()._random_words(model, batch, torch.Generator().manual_seed(3))
+    assert len(ids) == 5
+    assert ids[:, batch.words].min() >= 4
+    parts, ends = [], []
+    for some in ids:
+        other = torch.where(batch.words, some, batch.token_ids)
+        text, baseline = model.embed(batch), model.embedding(other)
+        parts.append((multipliers(model, text, baseline, batch, scalar) * (text - baseline)).sum(-1))
+        ends.append(scalar(model, model.logits(baseline, batch), batch))
+    explained = DeepShap()(model, batch, scalar, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(explained.scores, torch.stack(parts).mean(0).detach())
+    change = scalar(model, model.predict(batch), batch) - torch.stack(ends).mean(0)
+    torch.testing.assert_close(explained.scores.sum(1), change.detach(), atol=1e-9, rtol=1e-9)
+    assert explained.delta.abs().max() < 1e-9
+    another = DeepShap()(model, batch, scalar, generator=torch.Generator().manual_seed(4))
+    assert not torch.allclose(another.scores, explained.scores)
+
+
+def test_deep_shap_falls_back_to_captums_form_and_says_so():
+    model, batch, _ = setting()
+    explained = DeepShap(samples=2)(model, batch, lambda model, logits, batch: logits[:, 0].cos())
+    assert explained.notes == (NOTE,)
+    assert torch.isfinite(explained.delta).all()
+
+
+def test_deep_shap_says_what_it_needs():
+    with pytest.raises(InputError) as error:
+        DeepShap(samples=0)
+    assert str(error.value) == "deep_shap: samples 0 is not above 0."
+    examples = random_examples(2)
+    vocabulary = vocabulary_of(examples, 2)
+    model, batch = linear_toy(len(vocabulary)), vocabulary.batch(examples)
+    with pytest.raises(InputError) as error:
+        DeepShap()(model, batch, first_logit)
+    assert str(error.value) == (
+        "deep_shap: there are no words to draw from (None ids, of which 4 are marks). "
+        "Say how many the model knows: deep_shap(vocabulary=30000)."
+    )
+    assert DeepShap(vocabulary=len(vocabulary))(model, batch, first_logit).delta.abs().max() < 1e-9
