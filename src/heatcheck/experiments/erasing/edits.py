@@ -1,0 +1,124 @@
+"""Erased texts: by edits of token ids only, never by decoding and tokenising again; equal edits run once.
+
+delete   the tokens of the word go, what stays closes up
+mask     each of them becomes the model's mask token (its unknown word if it has no mask)
+pad      each of them becomes the pad token, which the model reads like any other token here
+sample   each of them becomes a token drawn from the words of the other texts; the mean over several draws
+A text without any token left is one pad token, as no model can read nothing (only models without marks meet that).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
+from heatcheck.errors import InputError
+from heatcheck.experiments.erasing.words import Words
+from heatcheck.explain.pieces import in_pieces
+from heatcheck.models.protocols import Predictor
+from heatcheck.randomness import random_numbers, text_seeds
+
+OPERATORS = ("delete", "mask", "pad", "sample")
+EDITS_AT_ONCE = 4096  # built in memory together; a multiple of what runs together, so that little is padded
+TOKENS_AT_ONCE = 2048  # of one pass: on processors more is slower, as a layer's numbers no longer fit into the cache
+Run = Callable[[Batch], Float[Tensor, "B V"]]
+
+
+class Eraser:
+    """Outputs for the texts of a batch without some of their words. Remembers them: equal edits run once, whatever
+    method, share or search asks."""
+
+    def __init__(
+        self,
+        run: Run,
+        batch: Batch,
+        words: Words,
+        operator: str,
+        *,
+        pad_id: int,
+        mask_id: int,
+        drawn: Int[Tensor, "D B T"] | None = None,
+    ) -> None:
+        self.batch, self.words, self.operator = batch, words, operator
+        self._run, self._pad_id, self._mask_id, self._drawn = run, pad_id, mask_id, drawn
+        self._known: dict[tuple[int, bytes], Float[ndarray, "V"]] = {}
+        self.edits_run = 0
+
+    def __call__(self, row: Int[ndarray, "N"], erased: Bool[ndarray, "N U"]) -> Float[ndarray, "N V"]:
+        """What `run` gives for row `row[i]` of the batch without its words `erased[i]`."""
+        keys = list(zip(row.tolist(), map(bytes, np.packbits(erased, axis=1)), strict=True))
+        new = {key: i for i, key in enumerate(keys) if key not in self._known}
+        if new:
+            index = np.fromiter(new.values(), int)
+            self._known.update(zip(new, self._outputs(row[index], erased[index]), strict=True))
+        return np.stack([self._known[key] for key in keys])
+
+    def _outputs(self, row: Int[ndarray, "N"], erased: Bool[ndarray, "N U"]) -> Float[ndarray, "N V"]:
+        """Sorted by length, so that a pass pads little."""
+        where = self.words.tokens(row, erased)
+        length = self.batch.mask.cpu().numpy().sum(1)[row]
+        if self.operator == "delete":
+            length = length - where.sum(1)
+        order = np.argsort(length, kind="stable")
+        parts = np.split(order, range(EDITS_AT_ONCE, len(order), EDITS_AT_ONCE))
+        values = np.concatenate([self._several(row[part], where[part]) for part in parts])
+        self.edits_run += len(row)
+        return values[np.argsort(order)]
+
+    def _several(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"]) -> Float[ndarray, "N V"]:
+        """The mean over draws, for operators that draw."""
+        draws: Sequence[Tensor | None] = [None] if self._drawn is None else list(self._drawn)
+        found = [in_pieces(lambda b: self._run(trim(b)), self._edited(row, where, d), TOKENS_AT_ONCE) for d in draws]
+        return torch.stack(found).double().mean(0).cpu().numpy()
+
+    def _edited(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"], drawn: Tensor | None) -> Batch:
+        device = self.batch.token_ids.device
+        index, places = torch.from_numpy(row).to(device), torch.from_numpy(where).to(device)
+        some = rows(self.batch, index)
+        if self.operator == "delete":
+            return never_empty(keep_tokens(some, ~places), self._pad_id)
+        if drawn is not None:
+            return replace_tokens(some, places, drawn[index])
+        return replace_tokens(some, places, self._mask_id if self.operator == "mask" else self._pad_id)
+
+
+def never_empty(batch: Batch, pad_id: int) -> Batch:
+    """A text of no tokens becomes one pad token."""
+    first = torch.zeros_like(batch.mask)
+    first[:, 0] = ~batch.mask.any(1)
+    return dataclasses.replace(replace_tokens(batch, first, pad_id), mask=batch.mask | first)
+
+
+class Pool:
+    """The tokens that a shard's words consist of, to draw from in proportion to how often they occur."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        ids = [batch.token_ids[batch.words].cpu().numpy() for batch in batches]
+        self._ids, self._counts = np.unique(np.concatenate(ids), return_counts=True)
+
+    def drawn(self, batch: Batch, draws: int, generator: torch.Generator) -> Int[Tensor, "D B T"]:
+        """For each token of each text, tokens of the other texts. A text's draws are its own, by its own seed."""
+        seeds = text_seeds(generator, batch.example_ids)
+        numbers = random_numbers(seeds, draws, batch.token_ids.shape[1]) / 2**32
+        found = np.empty(numbers.shape, np.int64)
+        for row, name in enumerate(batch.example_ids):
+            own = batch.token_ids[row, batch.words[row]].cpu().numpy()
+            others = self._counts - np.bincount(np.searchsorted(self._ids, own), minlength=len(self._ids))
+            up_to = others.cumsum()
+            if not len(up_to) or up_to[-1] == 0:
+                raise InputError(f"Text {name!r}: there is no other text to sample words from. Leave out 'sample'.")
+            found[:, row] = self._ids[np.searchsorted(up_to, numbers[:, row] * up_to[-1], side="right")]
+        return torch.from_numpy(found).to(batch.token_ids.device)
+
+
+def eraser(
+    run: Run, model: Predictor, batch: Batch, words: Words, operator: str, drawn: Int[Tensor, "D B T"] | None
+) -> Eraser:
+    return Eraser(run, batch, words, operator, pad_id=model.pad_id, mask_id=model.mask_id, drawn=drawn)
