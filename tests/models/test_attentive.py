@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from heatcheck.batch import join, rows, trim
+from heatcheck.batch import Example, join, rows, trim
 from heatcheck.errors import InputError
+from heatcheck.models.attention import weigh
 from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
-from heatcheck.models.spec import ATTENTIONS, ENCODERS, ModelSpec
-from tests.toys import random_examples, small_model
+from heatcheck.models.spec import ATTENTIONS, ENCODERS, WEIGHTINGS, ModelSpec
+from tests.toys import random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]
 EVERY = [(e, a, t, n) for e in ENCODERS for a in ATTENTIONS for t, n in TASKS]
@@ -20,10 +21,10 @@ def test_padding_company_and_order_change_nothing(encoder, attention, task, labe
     batch = vocabulary.batch(examples)
     with torch.no_grad():
         together = model.predict(batch)
-        alone = torch.cat([model(trim(rows(batch, torch.tensor([i])))) for i in range(7)])
-        backwards = model(rows(batch, torch.arange(6, -1, -1))).flip(0)
+        alone = torch.cat([model.predict(trim(rows(batch, torch.tensor([i])))) for i in range(7)])
+        backwards = model.predict(rows(batch, torch.arange(6, -1, -1))).flip(0)
         long = random_examples(1, task, labels=labels, longest=60, seed=3)
-        wider = model(join([batch, vocabulary.batch(long)]))[:7]
+        wider = model.predict(join([batch, vocabulary.batch(long)]))[:7]
     for other in (alone, backwards, wider):
         torch.testing.assert_close(other, together, atol=1e-5, rtol=1e-5)
 
@@ -86,3 +87,46 @@ def test_same_seed_same_weights_and_unknown_parts_are_refused():
         ModelSpec(encoder="lstmm")
     with pytest.raises(InputError, match="temperature 0 is not above 0"):
         ModelSpec(temperature=0)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
+def test_compared_texts_attend_to_both_and_padding_changes_nothing(encoder, weighting):
+    examples = random_examples(7, "pair", labels=3)
+    vocabulary = vocabulary_of(examples, 3)
+    spec = ModelSpec(
+        encoder, task="pair", n_labels=3, vocabulary_size=len(vocabulary), embedding_width=8, hidden=6,
+        weighting=weighting, pairing="comparison",
+    )  # fmt: skip
+    model, batch = spec.build(0).eval(), vocabulary.batch(examples)
+    assert isinstance(model, AttentiveClassifier)
+    with torch.no_grad():
+        weights = model.attend(model.encode(model.embed(batch), batch), batch)
+        alone = torch.cat([model.predict(trim(rows(batch, torch.tensor([i])))) for i in range(7)])
+        torch.testing.assert_close(model.predict(batch), alone, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(7, 2))
+    for segment in (0, 1):
+        assert (weights[:, segment][~(batch.words & (batch.segments == segment))] == 0).all()
+
+
+def test_comparing_by_hand():
+    examples = [Example("x", "w1", 0, "w2")]
+    vocabulary = vocabulary_of(examples, 2)
+    spec = ModelSpec(
+        "mlp", task="pair", vocabulary_size=len(vocabulary), embedding_width=4, hidden=2, pairing="comparison"
+    )
+    model, batch = spec.build(0).eval(), vocabulary.batch(examples)
+    encoded = model.encode(model.embed(batch), batch)
+    first, second = encoded[0, 1], encoded[0, 4]  # <start> w1 <end> <start> w2 <end>
+    features = torch.cat([first, second, (first - second).abs(), first * second])
+    torch.testing.assert_close(model.predict(batch)[0], model.compare(features))
+
+
+def test_uniform_weights_ignore_scores_and_entmax_is_sparse():
+    scores, mask = torch.randn(5, 9) * 5, torch.ones(5, 9, dtype=torch.bool)
+    mask[:, 6:] = False
+    torch.testing.assert_close(weigh(scores, mask, "uniform"), mask / 6)
+    sparse = weigh(scores, mask, "entmax")
+    assert (sparse[mask] == 0).any()
+    torch.testing.assert_close(sparse.sum(-1), torch.ones(5))
+    assert (weigh(scores, torch.zeros_like(mask), "entmax") == 0).all()

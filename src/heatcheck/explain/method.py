@@ -24,7 +24,7 @@ class Method:
     def settings(self) -> dict[str, Any]:
         """What a run records; a plain function has no settings."""
         explainer: Any = self.explain
-        return dataclasses.asdict(explainer) if dataclasses.is_dataclass(explainer) else {}
+        return vars(explainer).copy() if dataclasses.is_dataclass(explainer) else {}
 
     def with_settings(self, changes: dict[str, Any], text: str) -> Method:
         known = self.settings()
@@ -34,6 +34,22 @@ class Method:
                 raise InputError(f"Method {text!r}: there is no setting {name!r}. {has}")
         explainer: Any = self.explain
         return dataclasses.replace(self, explain=dataclasses.replace(explainer, **changes)) if changes else self
+
+
+def split(text: str) -> tuple[str, ...]:
+    """A list of methods, commas inside settings left alone.
+
+    >>> split("gradient, lime(samples=200, width=1)")
+    ('gradient', 'lime(samples=200, width=1)')
+    """
+    found, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return tuple(name.strip() for name in found if name.strip())
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:

@@ -19,7 +19,8 @@ def in_pieces(function: Callable[[Batch], Tensor], batch: Batch, tokens_at_once:
     """`function(batch)`, computed some rows at a time; a piece that does not fit into memory is halved."""
     at_once = max(1, tokens_at_once // max(batch.token_ids.shape[1], 1))
     index = torch.arange(len(batch), device=batch.token_ids.device)
-    return torch.cat([part for piece in index.split(at_once) for part in _halving(function, batch, piece)])
+    pieces = [index[start : start + at_once] for start in range(0, len(index), at_once)]
+    return torch.cat([part for piece in pieces for part in _halving(function, batch, piece)])
 
 
 def _halving(function: Callable[[Batch], Tensor], batch: Batch, index: Int[Tensor, "N"]) -> list[Tensor]:

@@ -10,8 +10,11 @@ import abc
 import math
 
 import torch
+from entmax import entmax15
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+
+LOWEST = -1e9  # entmax squares what it is given: the lowest float would overflow
 
 
 class Attention(nn.Module, abc.ABC):
@@ -57,6 +60,22 @@ class DotAttention(Attention):
         if query is not None:
             return (projected * query).sum(-1) / self.scale
         return projected.squeeze(-1) / self.scale
+
+
+def weigh(
+    scores: Float[Tensor, "*N T"], mask: Bool[Tensor, "*N T"], weighting: str, temperature: float = 1.0
+) -> Float[Tensor, "*N T"]:
+    """Attention weights over the tokens of `mask`: "softmax", "uniform" (scores ignored) or "entmax" (sparse).
+
+    >>> weigh(torch.tensor([[3.0, 0.0, 0.0, 9.0]]), torch.tensor([[True, True, True, False]]), "entmax")
+    tensor([[1., 0., 0., 0.]])
+    """
+    if weighting == "softmax":
+        return masked_softmax(scores, mask, temperature)
+    if weighting == "uniform":
+        return mask / mask.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
+    weights: Tensor = entmax15((scores / temperature).masked_fill(~mask, LOWEST), dim=-1)
+    return weights * mask
 
 
 def masked_softmax(

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import PAIR, TEXT, Batch, packing_order
 from heatcheck.data.vocabulary import PAD, UNKNOWN
-from heatcheck.models.attention import Attention, masked_softmax
+from heatcheck.models.attention import Attention, weigh
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
 from heatcheck.models.protocols import Decide, Deletions, Kind, distribution
@@ -31,7 +31,13 @@ class Attentive(nn.Module, abc.ABC):
     pad_id, mask_id = PAD, UNKNOWN
 
     def __init__(
-        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, decoder_width: int, temperature: float
+        self,
+        embedding: nn.Embedding,
+        encoder: Encoder,
+        attention: Attention,
+        decoder_width: int,
+        temperature: float,
+        weighting: str,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -39,6 +45,7 @@ class Attentive(nn.Module, abc.ABC):
         self.attention = attention
         self.project = nn.Linear(encoder.width, decoder_width)
         self.temperature = temperature
+        self.weighting = weighting
 
     @abc.abstractmethod
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"] | None: ...
@@ -61,7 +68,7 @@ class Attentive(nn.Module, abc.ABC):
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]:
         projected = self.attention.project(encoded).transpose(0, 1)
         scores = self.attention.score(projected, self.query(encoded, batch)).transpose(0, 1)
-        return masked_softmax(scores, batch.attended, self.temperature)[:, None]
+        return weigh(scores, batch.attended, self.weighting, self.temperature)[:, None]
 
     @final
     def classify(
@@ -90,7 +97,7 @@ class Attentive(nn.Module, abc.ABC):
 
     @final
     def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
-        return logits_without_each(self, embeddings, batch)
+        return logits_without_each(self, embeddings, batch) if self.weighting == "softmax" else None
 
 
 @final
@@ -98,9 +105,15 @@ class SingleText(Attentive):
     """One text; logits are the attention-weighted mean of per-token logits."""
 
     def __init__(
-        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, n_labels: int, temperature: float = 1.0
+        self,
+        embedding: nn.Embedding,
+        encoder: Encoder,
+        attention: Attention,
+        n_labels: int,
+        temperature: float = 1.0,
+        weighting: str = "softmax",
     ) -> None:
-        super().__init__(embedding, encoder, attention, 1 if n_labels == 2 else n_labels, temperature)
+        super().__init__(embedding, encoder, attention, 1 if n_labels == 2 else n_labels, temperature, weighting)
         self.kind = "binary" if n_labels == 2 else "categorical"
 
     def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
@@ -137,21 +150,16 @@ class TextPair(Attentive):
         attention: Attention,
         n_labels: int,
         temperature: float = 1.0,
+        weighting: str = "softmax",
     ) -> None:
         encoder, question_encoder = encoders
-        super().__init__(embedding, encoder, attention, encoder.width // 2, temperature)
+        super().__init__(embedding, encoder, attention, encoder.width // 2, temperature, weighting)
         self.question_encoder = question_encoder
         self.ask = nn.Linear(question_encoder.width, encoder.width // 2, bias=False)
         self.output = nn.Linear(encoder.width // 2, n_labels)
 
     def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
-        encoded = embeddings.new_zeros(*embeddings.shape[:2], self.encoder.width)
-        for segment, encoder in ((TEXT, self.encoder), (PAIR, self.question_encoder)):
-            order, mask = _segment(batch, segment)
-            part = encoder(take_tokens(embeddings, order), mask) * mask[..., None]
-            # Positions behind a short segment's end name other tokens: what is added to those is zero.
-            encoded = encoded.scatter_add(1, order[..., None].expand(-1, -1, part.shape[-1]), part)
-        return encoded
+        return encode_segments(embeddings, batch, (self.encoder, self.question_encoder))
 
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"]:
         order, mask = _segment(batch, PAIR)
@@ -164,6 +172,19 @@ class TextPair(Attentive):
         if batch.candidates is None:
             return logits
         return logits.masked_fill(~batch.candidates, torch.finfo(logits.dtype).min)
+
+
+def encode_segments(
+    embeddings: Float[Tensor, "B T E"], batch: Batch, encoders: tuple[Encoder, Encoder]
+) -> Float[Tensor, "B T H"]:
+    """Each of the two texts read alone by its encoder, and put back where its tokens stand."""
+    encoded = embeddings.new_zeros(*embeddings.shape[:2], encoders[0].width)
+    for segment, encoder in zip((TEXT, PAIR), encoders, strict=True):
+        order, mask = _segment(batch, segment)
+        part = encoder(take_tokens(embeddings, order), mask) * mask[..., None]
+        # Positions behind a short segment's end name other tokens: what is added to those is zero.
+        encoded = encoded.scatter_add(1, order[..., None].expand(-1, -1, part.shape[-1]), part)
+    return encoded
 
 
 def _segment(batch: Batch, segment: int) -> tuple[Tensor, Bool[Tensor, "B S"]]:

@@ -16,6 +16,7 @@ from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.data.words import WordRules
 from heatcheck.errors import InputError
 from heatcheck.models.attentive import Attentive
+from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.fit import Epoch, Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -39,7 +40,7 @@ WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
 
-def save(subject: Subject[Attentive], folder: Path) -> None:
+def save(subject: Subject[Attentive | ComparedTexts], folder: Path) -> None:
     """Write the two files; the description comes last, so a folder with it is whole."""
     vocabulary = subject.reader
     if not (isinstance(vocabulary, Vocabulary) and isinstance(subject.spec, ModelSpec) and subject.recipe is not None):
@@ -70,7 +71,7 @@ def save(subject: Subject[Attentive], folder: Path) -> None:
     )
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> Subject[Attentive]:
+def load(path: Path, device: torch.device | str = "cpu") -> Subject[Attentive | ComparedTexts]:
     """The subject that `save` wrote, with identical outputs."""
     check_files(path)
     content = _description(path / DESCRIPTION)

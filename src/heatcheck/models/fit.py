@@ -75,7 +75,7 @@ def fit(
     last = len(history) if _is_over(history, recipe) else recipe.epochs
     for number in range(len(history) + 1, last + 1):
         with torch.random.fork_rng(devices=[]):  # dropout draws from the global generator: its own seed every epoch
-            torch.manual_seed(generator.initial_seed() * 1_000_003 + number)
+            torch.manual_seed((generator.initial_seed() * 1_000_003 + number) % 2**63)
             mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
         if not math.isfinite(mean_loss):
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""

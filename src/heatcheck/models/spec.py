@@ -11,6 +11,7 @@ from heatcheck.data.vocabulary import PAD
 from heatcheck.errors import InputError
 from heatcheck.models.attention import AdditiveAttention, Attention, DotAttention
 from heatcheck.models.attentive import Attentive, SingleText, TextPair
+from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.encoders import (
     ConvolutionalEncoder,
     Encoder,
@@ -32,6 +33,15 @@ ATTENTIONS = {
     "additive": "v · tanh(W₁h + W₂q), Bahdanau et al. 2014",
     "dot": "h · q / √m, Vaswani et al. 2017",
 }
+WEIGHTINGS = {
+    "softmax": "every word gets some",
+    "uniform": "every word gets the same, whatever its score (papers 2 and 5)",
+    "entmax": "sparse: most words get none (α = 1.5; paper 5)",
+}
+PAIRINGS = {
+    "question": "the second text is the query for attention to the first (paper 1)",
+    "comparison": "both texts are attended and then compared (paper 5)",
+}
 
 
 @dataclass(frozen=True)
@@ -46,9 +56,13 @@ class ModelSpec:
     embedding_width: int = 300
     hidden: int = 128
     temperature: float = 1.0
+    weighting: str = "softmax"
+    pairing: str = "question"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("encoder", self.encoder, ENCODERS), ("attention", self.attention, ATTENTIONS)):
+        choices = {"encoder": ENCODERS, "attention": ATTENTIONS, "weighting": WEIGHTINGS, "pairing": PAIRINGS}
+        for name, known in choices.items():
+            value = getattr(self, name)
             if value not in known:
                 raise InputError(f"{name} {value!r} is not one of {', '.join(known)}.")
         if self.temperature <= 0:
@@ -68,21 +82,29 @@ class ModelSpec:
         kind = {"bilstm": "bidirectional LSTM", "gru": "bidirectional GRU", "cnn": "convolutional"}
         encoder = kind.get(self.encoder, self.encoder)
         softened = f" at temperature {self.temperature:g}" if self.temperature != 1 else ""
-        return (
-            f"{encoder}, {self.hidden} hidden units{per}; {self.attention} attention{softened}; {self.n_labels} classes"
-        )
+        weighted = f" with {self.weighting} weights" if self.weighting != "softmax" else ""
+        attention = f"{self.attention} attention{weighted}{softened}"
+        compared = "; two texts compared" if (self.task, self.pairing) == ("pair", "comparison") else ""
+        return f"{encoder}, {self.hidden} hidden units{per}; {attention}{compared}; {self.n_labels} classes"
 
-    def build(self, seed: int) -> Attentive:
+    def build(self, seed: int) -> Attentive | ComparedTexts:
         """An untrained model; the same seed gives the same weights."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             embedding = nn.Embedding(self.vocabulary_size, self.embedding_width, padding_idx=PAD)
             if self.task == "single":
                 encoder = self._encoder()
-                return SingleText(embedding, encoder, self._attention(encoder), self.n_labels, self.temperature)
+                return SingleText(embedding, encoder, self._attention(encoder), *self._rest)
+            if self.pairing == "comparison":
+                encoder = self._encoder()
+                return ComparedTexts(embedding, encoder, self._attention(encoder), *self._rest)
             encoders = (self._encoder(), self._encoder())
             attention = self._attention(encoders[0], encoders[1].width)
-            return TextPair(embedding, encoders, attention, self.n_labels, self.temperature)
+            return TextPair(embedding, encoders, attention, *self._rest)
+
+    @property
+    def _rest(self) -> tuple[int, float, str]:
+        return self.n_labels, self.temperature, self.weighting
 
     def _encoder(self) -> Encoder:
         match self.encoder:

@@ -17,6 +17,7 @@ from heatcheck.data.reading import Row, by_length, collate
 from heatcheck.data.vectors import load_vectors
 from heatcheck.errors import InputError
 from heatcheck.models.attentive import Attentive
+from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.fit import Loss, Recipe, fit
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.spec import ModelSpec
@@ -32,7 +33,7 @@ def train(
     device: torch.device | str = "cpu",
     resume: Path | None = None,
     progress: Callable[[int, float], None] = lambda epoch, part: None,
-) -> Subject[Attentive]:
+) -> Subject[Attentive | ComparedTexts]:
     """Train one of our models on the data's training split, choosing the epoch on its dev split.
 
     `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
@@ -52,7 +53,7 @@ def train(
     with torch.no_grad():
         model.embedding.weight.copy_(torch.from_numpy(vectors.values))
     subject = Subject(
-        name=f"{spec.encoder}-{spec.attention}",
+        name="-".join([spec.encoder, spec.attention, *([spec.weighting] if spec.weighting != "softmax" else [])]),
         model=model.to(device),
         reader=vocabulary,
         labels=data.labels,
@@ -107,6 +108,8 @@ def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary_size: int, embedding_
         embedding_width=embedding_width,
         hidden=spec.hidden,
         temperature=spec.temperature,
+        weighting=spec.weighting,
+        pairing=spec.pairing,
     )
 
 
