@@ -88,3 +88,16 @@ def test_top_k_distance_is_fagins_over_that_of_the_reversed_list(seed, length, k
     assert ours == pytest.approx(fagin_loop(x, y, k) / fagin_loop(x, -x, k))
     assert 0 <= ours <= 1
     assert top_k_distance(x[None], x[None], np.ones((1, length), bool), np.array([k]))[0] == 0
+
+
+def test_top_k_distance_of_many_rows_is_that_of_each(monkeypatch):
+    rng = np.random.default_rng(1)
+    x, y, valid = rng.random((30, 25)), rng.random((30, 25)).round(1), rng.random((30, 25)) < 0.7
+    x[0], y[1], valid[2], valid[3, 1:] = 0.5, 0.5, False, False
+    k = rng.integers(1, 12, 30)
+    monkeypatch.setattr(ranks, "CHUNK", 900)
+    ours = top_k_distance(x, y, valid, k)
+    assert np.isnan(ours[:4]).all()
+    for row in range(4, 30):
+        a, b = x[row, valid[row]], y[row, valid[row]]
+        assert ours[row] == pytest.approx(fagin_loop(a, b, k[row]) / fagin_loop(a, -a, k[row]))

@@ -12,7 +12,7 @@ SHARING = ("bilstm", "gru", "average", "mlp")
 
 def rerun(model, batch):
     """The definition, word by word."""
-    columns = [model(without_token(batch, torch.full((len(batch),), t))) for t in range(batch.mask.shape[1])]
+    columns = [model.predict(without_token(batch, torch.full((len(batch),), t))) for t in range(batch.mask.shape[1])]
     return torch.stack(columns, 1)
 
 

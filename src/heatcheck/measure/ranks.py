@@ -154,31 +154,45 @@ def top_k_distance(
     Two tokens count 1 if the lists order them oppositely and ½ if one list cannot order them, where a token
     outside a top k ranks below all inside it. Ties are broken by position. NaN below two tokens or for a constant list.
     """
-    distance = np.full(len(x), np.nan)
-    for row in range(len(x)):
-        both = x[row, valid[row]], y[row, valid[row]]
-        n = len(both[0])
-        if n >= 2 and all(np.ptp(scores) > 0 for scores in both):
-            a, b = (_descending_ranks(scores) for scores in both)
-            distance[row] = _fagin(a, b, int(k[row])) / _reversed_fagin(n, int(k[row]))
+    distance, lengths = np.full(len(x), np.nan), valid.sum(1)
+    x_ranks, y_ranks = _descending_ranks(x, valid), _descending_ranks(y, valid)
+    named = valid & ((x_ranks < k[:, None]) | (y_ranks < k[:, None]))
+    exists = np.flatnonzero((lengths >= 2) & ~_constant(x, valid) & ~_constant(y, valid))
+    sizes = named.sum(1)
+    exists = exists[np.argsort(sizes[exists], kind="stable")]
+    for chunk in _chunks(exists, sizes[exists]):
+        ranks, inside = _pack(x_ranks[chunk], y_ranks[chunk], named[chunk], sizes[chunk].max(initial=0))
+        most = [_reversed_fagin(n, top) for n, top in zip(lengths[chunk].tolist(), k[chunk].tolist(), strict=True)]
+        distance[chunk] = _fagin(*ranks, inside, k[chunk]) / most
     return distance
+
+
+def _constant(scores: Float[ndarray, "N T"], valid: Bool[ndarray, "N T"]) -> Bool[ndarray, "N"]:
+    highest, lowest = np.where(valid, scores, -np.inf).max(1), np.where(valid, scores, np.inf).min(1)
+    return np.asarray(highest <= lowest)
 
 
 @functools.cache
 def _reversed_fagin(n: int, k: int) -> float:
-    return _fagin(np.arange(n), np.arange(n)[::-1], k)
+    order = np.arange(n)[None]
+    named = (order < k) | (order >= n - k)
+    return float(_fagin(order, n - 1 - order, named, np.array([k]))[0])
 
 
-def _descending_ranks(scores: Float[ndarray, "T"]) -> Int[ndarray, "T"]:
-    ranks = np.empty(len(scores), int)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+def _descending_ranks(scores: Float[ndarray, "N T"], valid: Bool[ndarray, "N T"]) -> Int[ndarray, "N T"]:
+    """0 for the highest of a row; what is not valid comes last."""
+    order = np.lexsort((-scores, ~valid), axis=1)
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
     return ranks
 
 
-def _fagin(a: Int[ndarray, "T"], b: Int[ndarray, "T"], k: int) -> float:
-    named = (a < k) | (b < k)
-    a, b = np.minimum(a[named], k), np.minimum(b[named], k)
-    order_a, order_b = np.sign(a[:, None] - a[None, :]), np.sign(b[:, None] - b[None, :])
-    opposite = np.count_nonzero(order_a * order_b < 0)
-    unordered = np.count_nonzero((order_a == 0) != (order_b == 0))
-    return float(opposite + unordered / 2) / 2
+def _fagin(
+    x: Int[ndarray, "K W"], y: Int[ndarray, "K W"], named: Bool[ndarray, "K W"], k: Int[ndarray, "K"]
+) -> Float[ndarray, "K"]:
+    """Of ranks, over the tokens named in one of the two tops; all ranks outside a top are the same."""
+    x, y = np.minimum(x, k[:, None]), np.minimum(y, k[:, None])
+    both = named[:, :, None] & named[:, None, :]
+    opposite = (x[:, :, None] < x[:, None, :]) & (y[:, :, None] > y[:, None, :]) & both
+    unordered = ((x[:, :, None] == x[:, None, :]) != (y[:, :, None] == y[:, None, :])) & both  # each pair twice
+    return np.asarray(np.count_nonzero(opposite, axis=(1, 2)) + np.count_nonzero(unordered, axis=(1, 2)) / 4)

@@ -107,7 +107,9 @@ def _recurrent(
     values = embeddings.new_zeros(length, length, batch_size, model.project.out_features)
     directions = [Direction.of(rnns[backward], embeddings, text.t(), backward=backward) for backward in (False, True)]
     histories = [direction.read() for direction in directions]
-    states = [direction.by_position(history[0][1:]) for direction, history in zip(directions, histories, strict=True)]
+    states = [
+        direction.by_position(history.states[0][1:]) for direction, history in zip(directions, histories, strict=True)
+    ]
     for backward, (direction, history) in enumerate(zip(directions, histories, strict=True)):
         unchanged = states[not backward]
         score_part, score_rest = _halves(score_map, unchanged, bool(backward))
@@ -132,51 +134,66 @@ class Direction(NamedTuple):
     inputs: Float[Tensor, "S B G"]
     text: Bool[Tensor, "S B"]
     order: Int[Tensor, "S"]
-    starts_in_padding: bool  # reading from the right, a short text's padding comes first
+    clears: list[bool]  # positions where padding may be read before a text, from the right; it must leave no trace
 
     @classmethod
     def of(
         cls, rnn: Rnn, embeddings: Float[Tensor, "B S E"], text: Bool[Tensor, "S B"], *, backward: bool
     ) -> Direction:
         weights = Weights.of(rnn)
-        inputs = nn.functional.linear(embeddings.transpose(0, 1), weights.inputs, weights.input_bias)
+        inputs = nn.functional.linear(embeddings, weights.inputs, weights.input_bias).transpose(0, 1)
         order = torch.arange(len(text), device=text.device)
-        order = order.flip(0) if backward else order
-        return cls(rnn, weights, inputs, text, order, backward and not bool(text.all()))
+        clears = (~text.all(1)).tolist() if backward else [False] * len(order)
+        return cls(rnn, weights, inputs, text, order.flip(0) if backward else order, clears)
 
-    def read(self) -> list[Float[Tensor, "S+1 B h"]]:
-        """Each of the RNN's states before every position of the whole text, in reading order, and behind the last."""
+    def read(self) -> History:
+        """The whole text."""
         shape = (len(self.order) + 1, self.inputs.shape[1], self.rnn.hidden_size)
-        history = [self.inputs.new_zeros(shape) for _ in self.weights.state_names]
+        states = [self.inputs.new_zeros(shape) for _ in self.weights.state_names]
+        recalled = torch.empty_like(self.inputs, memory_format=torch.contiguous_format)
         for k, s in enumerate(self.order.tolist()):
-            for states in history:
-                states[k + 1] = states[k]
-            self.step([states[k + 1] for states in history], s)
-        return history
+            for state in states:
+                state[k + 1] = state[k]
+            torch.mm(states[0][k], self.weights.hidden, out=recalled[k])
+            self.step([state[k + 1] for state in states], recalled[k].clone(), s)
+        return History(states, recalled)
 
     def restarts(
-        self, history: list[Float[Tensor, "S+1 B h"]], deletable: Bool[Tensor, "S"]
+        self, history: History, deletable: Bool[Tensor, "S"]
     ) -> Iterator[tuple[int, Tensor, Float[Tensor, "N B h"]]]:
         """All deletions at once: (position, positions deleted before it, hidden states there).
 
-        Run k skips the k-th position in reading order, so it starts from what was read before that.
+        Run k skips the k-th position in reading order, so it starts from what was read before that. What its first
+        step recalls is known from there too.
         """
-        runs = [states[:-1].clone() for states in history]
-        first = int(deletable[self.order].long().argmax())  # marks and padding in front need no run
-        for k, s in enumerate(self.order.tolist()):
+        runs = [states[:-1].clone() for states in history.states]
+        recalled = history.recalled.clone()
+        wanted = deletable[self.order].nonzero().squeeze(1).tolist() or [0]  # marks and padding around need no run
+        first = wanted[0]
+        for k, s in enumerate(self.order.tolist()[: wanted[-1] + 1]):
             if k > first:
-                self.step([run[first:k] for run in runs], s)
+                going, product = runs[0][first : k - 1], recalled[first : k - 1]
+                torch.mm(going.view(-1, going.shape[-1]), self.weights.hidden, out=product.view(-1, product.shape[-1]))
+                self.step([run[first:k] for run in runs], recalled[first:k], s)
                 yield s, self.order[first:k], runs[0][first:k]
 
-    def step(self, states: list[Float[Tensor, "*N B h"]], position: int) -> None:
-        """Read one position, in place."""
-        STEPS[type(self.rnn)](states, self.inputs[position], self.weights)
-        if self.starts_in_padding:
+    def step(self, states: list[Float[Tensor, "*N B h"]], recalled: Float[Tensor, "*N B G"], position: int) -> None:
+        """Read one position, in place. `recalled` is the hidden state times its weights; it is used up."""
+        STEPS[type(self.rnn)](states, recalled, self.inputs[position], self.weights)
+        if self.clears[position]:
             for state in states:
                 state *= self.text[position][:, None]
 
     def by_position(self, states: Float[Tensor, "S B h"]) -> Float[Tensor, "S B h"]:
         return states[self.order]
+
+
+class History(NamedTuple):
+    """Of the whole text, in reading order: each of the RNN's states before every position and behind the last one,
+    and the hidden state before every position times the hidden weights."""
+
+    states: list[Float[Tensor, "S+1 B h"]]
+    recalled: Float[Tensor, "S B G"]
 
 
 class Weights(NamedTuple):
@@ -200,24 +217,24 @@ class Weights(NamedTuple):
         return cls(w_ih * doubled[:, None], bias, hidden, b_hh.new_zeros(()), ("hidden", "cell"))
 
 
-def _lstm_step(states: list[Tensor], inputs: Float[Tensor, "B G"], weights: Weights) -> None:
+def _lstm_step(states: list[Tensor], recalled: Tensor, inputs: Float[Tensor, "B G"], weights: Weights) -> None:
     """One sigmoid for all gates: tanh(x) = 2σ(2x) − 1, and PyTorch's tanh takes several times as long."""
     hidden, cell = states
-    keep_new, keep_old, new, show = (hidden @ weights.hidden).add_(inputs).sigmoid_().chunk(4, dim=-1)
+    keep_new, keep_old, new, show = recalled.add_(inputs).sigmoid_().chunk(4, dim=-1)
     cell.mul_(keep_old).addcmul_(keep_new, new, value=2).sub_(keep_new)
     torch.mul(show, (2 * cell).sigmoid_().mul_(2).sub_(1), out=hidden)
 
 
-def _gru_step(states: list[Tensor], inputs: Float[Tensor, "B G"], weights: Weights) -> None:
+def _gru_step(states: list[Tensor], recalled: Tensor, inputs: Float[Tensor, "B G"], weights: Weights) -> None:
     (hidden,) = states
     size = hidden.shape[-1]
-    recalled = (hidden @ weights.hidden).add_(weights.hidden_bias)
+    recalled.add_(weights.hidden_bias)
     reset, keep_old = (recalled[..., : 2 * size] + inputs[:, : 2 * size]).sigmoid_().chunk(2, dim=-1)
     new = (recalled[..., 2 * size :] * reset).add_(inputs[:, 2 * size :]).tanh_()
     hidden.copy_(torch.lerp(new, hidden, keep_old))
 
 
-STEPS: dict[type[nn.Module], Callable[[list[Tensor], Tensor, Weights], None]] = {
+STEPS: dict[type[nn.Module], Callable[[list[Tensor], Tensor, Tensor, Weights], None]] = {
     nn.LSTM: _lstm_step,
     nn.GRU: _gru_step,
 }
