@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from entmax import entmax15
 from torch import nn
+from torch.overrides import handle_torch_function
 from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
 from heatcheck.batch import join, rows, trim
@@ -14,7 +16,7 @@ from heatcheck.explain import slopes
 from heatcheck.explain.deep_lift import DeepLift, emptied, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
 from heatcheck.explain.deep_shap import DeepShap
-from heatcheck.explain.differences import plain, twin
+from heatcheck.explain.differences import Twin, plain, twin
 from heatcheck.explain.types import ProbabilityOf, predicted_probability
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS
@@ -49,6 +51,7 @@ def slope_of(function, x, x0):
         (torch.tanh, slopes.tanh),
         (torch.sigmoid, slopes.sigmoid),
         (torch.relu, slopes.relu),
+        (torch.abs, slopes.absolute),
         (torch.exp, slopes.exp),
         (torch.reciprocal, slopes.reciprocal),
         (torch.rsqrt, slopes.rsqrt),
@@ -104,6 +107,24 @@ def test_softmax_gives_nothing_to_what_is_masked():
     found = slope_of(lambda v: v.softmax(-1)[0], x, x0)
     assert found[1] == 0
     assert torch.isfinite(found).all()
+
+
+def test_entmax_sums_to_its_change_and_at_the_baseline_has_its_derivative():
+    x, x0 = (torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(s)) * 2 for s in (1, 2))
+    x[:, 5], x0[:, 5] = -1e9, -1e9  # masked
+    values = torch.arange(6.0, dtype=torch.float64)
+
+    def mean(v):
+        return (
+            handle_torch_function(entmax15, (v,), v, dim=-1) if isinstance(v, Twin) else entmax15(v, dim=-1)
+        ) @ values
+
+    found = slope_of(mean, x, x0)
+    torch.testing.assert_close((found * (x - x0)).sum(-1), mean(x) - mean(x0))
+    assert (entmax15(x, dim=-1) == 0).sum() > 3
+    start = x.clone().requires_grad_()
+    (derivative,) = torch.autograd.grad(mean(start).sum(), start)
+    torch.testing.assert_close(slope_of(mean, x, x), derivative)
 
 
 def test_one_step_of_an_lstm_by_hand():

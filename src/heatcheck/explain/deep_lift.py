@@ -25,6 +25,8 @@ from heatcheck.models.protocols import Classifier, Predictor
 # (model, embeddings, their baseline, batch, scalar) to what each number of each embedding contributes.
 Contribute = Callable[[Classifier, Tensor, Tensor, Batch, Scalar], Float[Tensor, "B T E"]]
 
+LEAST_CHANGE = 0.01  # of the output: a miss is not measured as a share of less
+
 
 @dataclass(frozen=True)
 class DeepLift:
@@ -93,4 +95,4 @@ def held(scalar: Scalar, model: Classifier, batch: Batch) -> Scalar:
 
 def missed(scores: Float[Tensor, "B T"], change: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
     """How far the scores are from the sum they promise, as a share of it."""
-    return (scores.sum(-1) - change) / change.abs().clamp(min=torch.finfo(change.dtype).eps)
+    return (scores.sum(-1) - change).abs() / change.abs().clamp(min=LEAST_CHANGE)

@@ -10,10 +10,11 @@ operation without a rule gets the average of Captum's form, with a note and with
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.data.vocabulary import MARKS
@@ -22,9 +23,15 @@ from heatcheck.explain.deep_lift import Contribute, attribution, exact, held, mi
 from heatcheck.explain.deep_lift_captum import NOTE, by_captum
 from heatcheck.explain.differences import NoRuleError
 from heatcheck.explain.types import Explanation, Scalar
-from heatcheck.models.attentive import Attentive
 from heatcheck.models.protocols import Classifier
 from heatcheck.randomness import text_seeds
+
+
+@runtime_checkable
+class HasTable(Protocol):
+    """Our own models: the ids behind the marks are all words."""
+
+    embedding: nn.Embedding
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class DeepShap:
 
     def _vocabulary(self, model: Classifier) -> int:
         size = self.vocabulary
-        if size is None and isinstance(model, Attentive):
+        if size is None and isinstance(model, HasTable):
             size = model.embedding.num_embeddings
         if size is None or size <= len(MARKS):
             raise InputError(

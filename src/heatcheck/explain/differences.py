@@ -6,8 +6,9 @@ code, each operation on both values; backwards, autograd meets multipliers in pl
 - affine operations: the derivative, which is the multiplier;
 - element-wise functions: (f(x) − f(x₀)) / (x − x₀), written without cancellation, so Δx = 0 needs no threshold;
 - products, matrix products too: Δ(xy) = ½(y + y₀)Δx + ½(x + x₀)Δy, so gates and attention are exact;
-- softmax: exp(x − τ), where Δτ is what keeps the sum at one. The usual reading, exp(x) times 1 / Σ exp(x), is exact
-  too, but its multipliers grow with the ratio of the two sums, by a shift of all scores that softmax does not see;
+- softmax and entmax: exp(x − τ) or its like, where Δτ is what keeps the sum at one. For softmax exp(x) times
+  1 / Σ exp(x) is exact too, but has multipliers that grow with the ratio of the two sums, so by a shift of all scores
+  that softmax itself does not see;
 - LSTM, GRU, layer norm and self-attention: unrolled into these.
 
 Σ multiplier·(x − x₀) = f(x) − f(x₀) follows by the chain rule, whatever the model. An operation without a rule is
@@ -22,6 +23,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from entmax import entmax15
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -152,19 +154,39 @@ def _affine_product(bias: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return x @ y + bias
 
 
-# Softmax
+# Weights that sum to one
 
 
 def _softmax(x: Tensor, dim: int, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """aₜ = exp(xₜ − τ) with slopes qₜ, and Σ Δa = 0: so Δτ = Σ qΔx / Σ q and Δaₜ = qₜ(Δxₜ − Δτ)."""
+    """exp(x − τ), that is exp of the log-probabilities."""
     text, baseline = (value.to(dtype or value.dtype) for value in plain(x))
     with torch.no_grad():
         weights, weights0 = text.softmax(dim), baseline.softmax(dim)
         slope = slopes.exp(text.log_softmax(dim), baseline.log_softmax(dim), weights, weights0)
-        slope = torch.nan_to_num(slope)  # masked by −∞
-    moving = text.masked_fill(slope == 0, 0)
-    level = (slope * moving).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True)
-    return twin(_carry(weights, slope * (moving - level)), weights0)
+    return twin(_carry(weights, _summing_to_one(text, slope, dim)), weights0)
+
+
+def _entmax(x: Tensor, dim: int = -1, k: int | None = None) -> Tensor:
+    """ReLU(½x − τ)² (Peters et al. 2019, α = 1.5)."""
+    text, baseline = plain(x)
+    with torch.no_grad():
+        weights, weights0 = entmax15(text, dim), entmax15(baseline, dim)
+        above, above0 = _above(text, weights, dim), _above(baseline, weights0, dim)
+        root, root0 = above.relu(), above0.relu()
+        slope = (root + root0) * slopes.relu(above, above0, root, root0)
+    return twin(_carry(weights, _summing_to_one(text / 2, slope, dim)), weights0)
+
+
+def _above(x: Tensor, weights: Tensor, dim: int) -> Tensor:
+    """½x − τ, where τ is known from the largest weight."""
+    return (x - x.amax(dim, keepdim=True)) / 2 + weights.amax(dim, keepdim=True).sqrt()
+
+
+def _summing_to_one(x: Tensor, slope: Tensor, dim: int) -> Tensor:
+    """aₜ = f(xₜ − τ) with slopes qₜ, and Σ Δa = 0: so Δτ = Σ qΔx / Σ q and Δaₜ = qₜ(Δxₜ − Δτ)."""
+    slope = torch.nan_to_num(slope)  # masked by −∞
+    moving = x.masked_fill(slope == 0, 0)
+    return slope * (moving - (slope * moving).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True))
 
 
 # Layers
@@ -263,6 +285,7 @@ def _gru_step(projected: Tensor, recalled: Tensor, hidden: Tensor) -> tuple[Tens
 RULES: dict[str, Callable[..., Any]] = {
     "tanh": partial(_elementwise, torch.tanh, slopes.tanh),
     "sigmoid": partial(_elementwise, torch.sigmoid, slopes.sigmoid),
+    "abs": partial(_elementwise, torch.abs, slopes.absolute),
     "relu": partial(_elementwise, torch.relu, slopes.relu),
     "exp": partial(_elementwise, torch.exp, slopes.exp),
     "log": partial(_elementwise, torch.log, slopes.log),
@@ -279,6 +302,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "rdiv": lambda y, x: _quotient(x, y),
     "pow": _power,
     "softmax": _softmax,
+    "entmax15": _entmax,  # a model has to offer it by torch.overrides.handle_torch_function
     "layer_norm": _layer_norm,
     "scaled_dot_product_attention": _attention,
     "multi_head_attention_forward": _multi_head_attention,

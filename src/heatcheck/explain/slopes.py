@@ -32,6 +32,10 @@ def relu(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
     return _over(y - y0, x - x0, (x > 0).to(x.dtype))
 
 
+def absolute(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
+    return _over(y - y0, x - x0, x.sign())
+
+
 def exp(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
     """From the larger of the two downwards, so that nothing overflows."""
     down = -(x - x0).abs()
