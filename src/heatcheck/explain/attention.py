@@ -1,18 +1,216 @@
-"""Attention weights as an explanation."""
+"""Explanations read from attention weights.
+
+- `AttentionWeights`: the weights themselves; of a transformer the row of the token that is classified, in one layer.
+- `AttentionXGradient`: weight × slope of what is explained with respect to the weight (Serrano & Smith 2019, section
+  4; Chefer et al. 2021, equation 5, from which it differs in keeping negative products).
+- `Rollout`, `Flow`: Abnar & Zuidema 2020 as Neely et al. 2022 use them (section 3.2 and appendix B): mean over heads,
+  plus the identity, rows normalised; the product of the layers, or the maximum flow from the token that is classified
+  to each input. Marks like [CLS] are part of the graph.
+
+Our attentive models have one layer, so that for them rollout and flow are the weights. Texts that a transformer reads
+in windows are explained window by window.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from heatcheck.batch import Batch
+from heatcheck.batch import PAIR, TEXT, Batch
+from heatcheck.errors import InputError
+from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
+from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
 from heatcheck.explain.types import Explanation, Scalar
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.measure import flow as graphs
+from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
+from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
+
+SQUARES_AT_ONCE = 1 << 20  # rows × tokens² of one forward pass: every layer and head keeps that many weights
+TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
+ROUNDING = 0.02  # of a row of weights in half precision
+ONE_LAYER = "a model with one layer of attention: these are the attention weights"
 
 
-@torch.no_grad()
-def attention_weights(
-    model: AttentiveClassifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
-) -> Explanation:
-    """The weights themselves, averaged over heads. They are the same whatever is explained."""
-    encoded = model.encode(model.embed(batch), batch)
-    return Explanation(model.attend(encoded, batch).mean(1), signed=False)
+@dataclass(frozen=True)
+class AttentionWeights:
+    """`layer` counts from 0, or back from -1; `head` None: the mean over heads. Both are for transformers; of our own
+    models there is one layer. The weights are the same whatever is explained."""
+
+    layer: int = -1
+    head: int | None = None
+
+    @torch.no_grad()
+    def __call__(
+        self, model: Any, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        if isinstance(model, AttentiveClassifier):
+            numbered(self.layer, 1, "layer", model)
+            return Explanation(self._own(model, batch), signed=False)
+        return Explanation(_from_maps(self._row, model, batch, "attention"), signed=False)
+
+    def _own(self, model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T"]:
+        weights = model.attend(model.encode(model.embed(batch), batch), batch)
+        if self.head is None:
+            return over_heads(weights, weights, batch)
+        return weights[:, numbered(self.head, weights.shape[1], "head", model)]
+
+    def _row(
+        self, maps: Float[Tensor, "N L H T T"], model: TransformerClassifier, batch: Batch
+    ) -> Float[Tensor, "N T"]:
+        layer = maps[:, numbered(self.layer, maps.shape[1], "layer", model)]
+        rows = layer[torch.arange(len(layer), device=layer.device), :, model.readout(batch)]
+        return rows.mean(1) if self.head is None else rows[:, numbered(self.head, rows.shape[1], "head", model)]
+
+
+attention_weights = AttentionWeights()
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Has no settings. Scores are what the classified token's row of the product of all layers holds; they sum to 1."""
+
+    @torch.no_grad()
+    def __call__(
+        self, model: Any, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        if isinstance(model, AttentiveClassifier):
+            return _of_one_layer(model, batch, scalar)
+        return Explanation(_from_maps(self._row, model, batch, "rollout"), signed=False)
+
+    @staticmethod
+    def _row(maps: Float[Tensor, "N L H T T"], model: TransformerClassifier, batch: Batch) -> Float[Tensor, "N T"]:
+        return graphs.rollout(graphs.residual_graph(maps, batch.mask), model.readout(batch))
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Has no settings. Each score is a maximum flow of its own: they do not sum to 1."""
+
+    @torch.no_grad()
+    def __call__(
+        self, model: Any, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        if isinstance(model, AttentiveClassifier):
+            return _of_one_layer(model, batch, scalar)
+        return Explanation(_from_maps(self._flows, model, batch, "flow"), signed=False)
+
+    @staticmethod
+    def _flows(maps: Float[Tensor, "N L H T T"], model: TransformerClassifier, batch: Batch) -> Float[Tensor, "N T"]:
+        layers, ends = graphs.residual_graph(maps, batch.mask), model.readout(batch).tolist()
+        scores = layers.new_zeros(batch.mask.shape)
+        for row, length in enumerate(batch.mask.sum(1).tolist()):
+            scores[row, :length] = graphs.flow(layers[row, :, :length, :length], ends[row])
+        return scores
+
+
+@dataclass(frozen=True)
+class AttentionXGradient:
+    """Of a transformer: in one layer, the row of the token that is classified, each head's products, then their mean.
+    A negative score: more weight there would speak against what is explained."""
+
+    layer: int = -1
+
+    def __call__(
+        self, model: Any, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        if isinstance(model, AttentiveClassifier):
+            numbered(self.layer, 1, "layer", model)
+            return Explanation(_own_products(model, batch, scalar), signed=True)
+        network = tappable(model, "attention_x_gradient")
+
+        def products(whole: Batch) -> Float[Tensor, "N T"]:
+            return in_pieces(lambda some: self._products(network, some, scalar), whole, TOKENS_AT_ONCE_BACKWARDS)
+
+        return Explanation(per_window(products, model, batch), signed=True)
+
+    def _products(self, model: HuggingFaceClassifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "N T"]:
+        layers: list[Tensor] = []
+        with torch.enable_grad(), eager_attention(model.network), Tap(batch.mask.shape[1], _kept_in(layers)):
+            # The embeddings are a start for the graph also where all of the network's parameters are frozen.
+            embeddings = model.embed(batch).detach().requires_grad_()
+            explained = scalar(model, model.logits(embeddings, batch), batch)
+        check_layers(model.network, "attention_x_gradient", len(layers))
+        weights = layers[numbered(self.layer, len(layers), "layer", model)]
+        (slopes,) = torch.autograd.grad(explained.sum(), weights)
+        products = (weights * slopes).mean(1).detach()
+        places, index = inside(model, batch), torch.arange(len(batch), device=batch.mask.device)
+        row = products[index, places[index, model.readout(batch)]]
+        return row.gather(1, places) * batch.mask
+
+
+def _kept_in(layers: list[Tensor]) -> Callable[[Tensor], Tensor]:
+    def keep(weights: Tensor) -> Tensor:
+        if not weights.requires_grad:  # imposed weights, which depend on nothing
+            weights.requires_grad_()
+        layers.append(weights)
+        return weights
+
+    return keep
+
+
+def _own_products(model: AttentiveClassifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
+    with torch.no_grad():
+        encoded = model.encode(model.embed(batch), batch)
+        weights = model.attend(encoded, batch)
+    with torch.enable_grad():
+        start = weights.detach().requires_grad_()
+        explained = scalar(model, model.classify(encoded, start, batch), batch)
+        (slopes,) = torch.autograd.grad(explained.sum(), start)
+    return over_heads(weights * slopes, weights, batch)
+
+
+def over_heads(values: Float[Tensor, "B K T"], weights: Float[Tensor, "B K T"], batch: Batch) -> Float[Tensor, "B T"]:
+    """The mean over the heads that attend to a token's text: where each head has a text of its own, its value."""
+    attending = torch.zeros_like(values.sum(1))
+    for segment in (TEXT, PAIR):
+        here = batch.segments == segment
+        heads = ((weights * here[:, None]).sum(-1) > 0).sum(1, keepdim=True)
+        attending = attending + here * heads
+    return values.sum(1) / attending.clamp(min=1)
+
+
+def _of_one_layer(model: AttentiveClassifier, batch: Batch, scalar: Scalar) -> Explanation:
+    return Explanation(AttentionWeights()(model, batch, scalar).scores, signed=False, notes=(ONE_LAYER,))
+
+
+Read = Callable[[Float[Tensor, "N L H T T"], TransformerClassifier, Batch], Float[Tensor, "N T"]]
+
+
+def _from_maps(read: Read, model: object, batch: Batch, method: str) -> Float[Tensor, "B T"]:
+    """What `read` finds in the attention maps of all layers."""
+    if not isinstance(model, TransformerClassifier):
+        raise InputError(
+            f"{method} needs a model with attention, which {type(model).__name__} is not. Leave it out of --methods."
+        )
+
+    def scores(some: Batch) -> Float[Tensor, "N T"]:
+        _, maps = model.logits_and_maps(model.embed(some), some)
+        _check_weights(maps, model, some, method)
+        return read(maps, model, some)
+
+    def windows(whole: Batch) -> Float[Tensor, "N T"]:
+        return in_pieces(scores, whole, min(TOKENS_AT_ONCE, SQUARES_AT_ONCE // max(whole.mask.shape[1], 1)))
+
+    return per_window(windows, model, batch)
+
+
+def _check_weights(maps: Float[Tensor, "N L H T T"], model: object, batch: Batch, method: str) -> None:
+    """Some networks hand out scores from before the softmax, or weights that they did not use, in place of weights."""
+    missed = (maps.sum(-1) - batch.mask[:, None, None].to(maps)).abs()
+    if not bool((missed < ROUNDING).all() & (maps >= 0).all()):
+        refuse(getattr(model, "network", model), method)
+
+
+def numbered(number: int, many: int, what: str, model: object) -> int:
+    """The layer or head of that number, which may count from the end."""
+    if isinstance(number, int) and -many <= number < many:
+        return number % many
+    raise InputError(
+        f"There is no attention {what} {number!r}: {type(getattr(model, 'network', model)).__name__} has {many}, "
+        f"numbered 0 to {many - 1}, or back from -1."
+    )

@@ -1,0 +1,91 @@
+"""The attention weights inside a network while it runs: to read, to differentiate by, or to change.
+
+Every family of transformers has its own attention code, and some keep only a copy of their weights. What all of them
+share is the softmax that makes the weights: it is watched here, without a hook or a patch in the network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NoReturn, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from heatcheck.batch import TOKEN_FIELDS, Batch, rows
+from heatcheck.errors import InputError
+from heatcheck.models.huggingface import HuggingFaceClassifier, Windows, padding_first
+
+SOFTMAXES: tuple[Any, ...] = (functional.softmax, torch.softmax, Tensor.softmax)
+
+
+@final
+class Tap(TorchFunctionMode):
+    """As a context: what `visit` returns takes the place of the weights of each attention over `length` tokens.
+
+    The network must be in eager attention: fused kernels have no softmax to see.
+    """
+
+    def __init__(self, length: int, visit: Callable[[Float[Tensor, "N H T T"]], Float[Tensor, "N H T T"]]) -> None:
+        super().__init__()
+        self.square, self.visit = (length, length), visit
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        seen = func in SOFTMAXES and result.dim() == 4 and result.shape[-2:] == self.square
+        return self.visit(result) if seen else result
+
+
+def tappable(model: object, method: str) -> HuggingFaceClassifier:
+    """The model, if its network can be watched."""
+    if isinstance(model, HuggingFaceClassifier):
+        return model
+    raise InputError(
+        f"{method} needs a Hugging Face transformer or one of heatcheck's own attention models, which "
+        f"{type(model).__name__} is not. Leave it out of --methods."
+    )
+
+
+def check_layers(network: Any, method: str, found: int) -> None:
+    """Each layer has one attention, or what was watched is not what it seems."""
+    if found != network.config.num_hidden_layers:
+        refuse(network, method)
+
+
+def refuse(network: Any, method: str) -> NoReturn:
+    raise InputError(
+        f"{method} cannot follow the attention of {type(network).__name__}, which is built in another way than BERT, "
+        "GPT-2 and their kin. Leave it out of --methods."
+    )
+
+
+def inside(model: HuggingFaceClassifier, batch: Batch) -> Int[Tensor, "B T"]:
+    """Where each position of a row stands inside the network, which may want its padding in front."""
+    if model.left:
+        return padding_first(batch.mask).argsort(1)
+    return torch.arange(batch.mask.shape[1], device=batch.mask.device).expand(batch.mask.shape)
+
+
+def per_window(scores: Callable[[Batch], Float[Tensor, "N T"]], model: object, batch: Batch) -> Float[Tensor, "B T"]:
+    """`scores(batch)`, where texts that the model reads in windows are scored window by window: a token's score is the
+    mean over the windows that hold it."""
+    windows = model.windows(batch) if isinstance(model, HuggingFaceClassifier) else None
+    if windows is None:
+        return scores(batch)
+    index = (windows.row[:, None], windows.place)
+    found = scores(_cut(batch, windows))
+    total = found.new_zeros(windows.shape).index_put(index, found * windows.mask, accumulate=True)
+    held = found.new_zeros(windows.shape).index_put(index, windows.mask.to(found), accumulate=True)
+    return total / held.clamp(min=1)
+
+
+def _cut(batch: Batch, windows: Windows) -> Batch:
+    """Each window as a row of its own."""
+    taken: dict[str, Any] = {name: getattr(batch, name)[windows.row[:, None], windows.place] for name in TOKEN_FIELDS}
+    return dataclasses.replace(rows(batch, windows.row), **{**taken, "mask": windows.mask})
