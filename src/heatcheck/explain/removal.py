@@ -1,12 +1,16 @@
-"""What happens to the output when words are removed."""
+"""What happens to the output when one word is removed (Jain & Wallace 2019, algorithm 1) or hidden (occlusion)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from heatcheck.batch import Batch, rows, without_token
+from heatcheck.batch import Batch
+from heatcheck.explain.hiding import check_hide, explained, held, run_hidden
+from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.protocols import Deletions, Predictor, SharesDeletions
@@ -18,28 +22,50 @@ def leave_one_out(
 ) -> Explanation:
     """TVD between the output and the output without the word, which is deleted, not masked (paper 1, algorithm 1).
 
-    Words of the first text only. A text's only word is deleted too: what is left is the empty text.
+    The words of both texts of a pair. A text's only word is deleted too: what is left is the empty text.
     """
     whole, without = logits_without_each(model, batch)
     change = tvd(model.probs(without), model.probs(whole)[:, None])
-    return Explanation(change * batch.attended, signed=False)
+    return Explanation(torch.where(batch.words, change, 0), signed=False)
 
 
 def logits_without_each(model: Predictor, batch: Batch) -> Deletions:
-    """By the model's own shortcut if it has one, else by deleting and running again."""
-    if isinstance(model, SharesDeletions):
-        shared = model.logits_without_each(model.embed(batch), batch)
-        if shared is not None:
-            return shared
-    columns = [_logits_without(model, batch, position) for position in range(batch.token_ids.shape[1])]
-    return Deletions(model.predict(batch), torch.stack(columns, dim=1))
+    """By the model's own shortcut for the words that it covers, else by deleting and running again."""
+    shared = model.logits_without_each(model.embed(batch), batch) if isinstance(model, SharesDeletions) else None
+    whole = in_pieces(model.predict, batch) if shared is None else shared.whole
+    left = batch.words if shared is None else batch.words & ~batch.attended
+    without = whole.new_zeros(*left.shape, whole.shape[1]) if shared is None else shared.without.clone()
+    if bool(left.any()):
+        row, keep = one_hidden(left)
+        without[left] = run_hidden(model.predict, model, batch, row, keep, "delete")
+    return Deletions(whole, without)
 
 
-def _logits_without(model: Predictor, batch: Batch, position: int) -> Float[Tensor, "B C"]:
-    """Only the rows that have a word at this position are run."""
-    has = batch.attended[:, position].nonzero().squeeze(1)
-    some = rows(batch, has if len(has) else torch.zeros(1, dtype=torch.long, device=has.device))
-    shorter = without_token(some, torch.full((len(some),), position, device=has.device))
-    logits = model.predict(shorter)
-    column = logits.new_zeros(len(batch), logits.shape[1])
-    return column.index_copy(0, has, logits) if len(has) else column
+@dataclass(frozen=True)
+class Occlusion:
+    """How much what is explained drops when the word is hidden; negative if it rises (Zeiler & Fergus 2014; for
+    words Li et al. 2016)."""
+
+    hide: str = "mask"
+
+    def __post_init__(self) -> None:
+        check_hide(self.hide)
+
+    @torch.no_grad()
+    def __call__(
+        self, model: Predictor, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+    ) -> Explanation:
+        explain = explained(model, held(scalar, model, batch))
+        whole = in_pieces(explain, batch)
+        scores = whole.new_zeros(batch.words.shape)
+        if bool(batch.words.any()):
+            row, keep = one_hidden(batch.words)
+            scores[batch.words] = whole[row] - run_hidden(explain, model, batch, row, keep, self.hide)
+        return Explanation(scores, signed=True)
+
+
+def one_hidden(words: Bool[Tensor, "B T"]) -> tuple[Int[Tensor, "N"], Bool[Tensor, "N T"]]:
+    """One edit for each of `words`: the row that it is in, and all places but its own. In the order of `words`."""
+    row, place = words.nonzero(as_tuple=True)
+    keep = torch.arange(words.shape[1], device=words.device) != place[:, None]
+    return row, keep
