@@ -28,8 +28,9 @@ class Encoder(nn.Module, abc.ABC):
 
 
 def take_tokens(tokens: Float[Tensor, "B T H"], order: Int[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
-    """Each row's tokens in another order."""
-    return tokens.gather(1, order[..., None].expand(-1, -1, tokens.shape[-1]))
+    """Each row's tokens in another order. Whole vectors are copied, which `gather` does number by number."""
+    starts = torch.arange(len(tokens), device=order.device)[:, None] * tokens.shape[1]
+    return tokens.flatten(0, 1).index_select(0, (starts + order).flatten()).view(*order.shape, tokens.shape[-1])
 
 
 def masked_mean(encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
