@@ -132,7 +132,7 @@ def top(words: Bool[ndarray, "N T"], share: float) -> ndarray:
     >>> top(np.ones((1, 20), bool), 0.25), top(np.ones((1, 2), bool), 0.25)
     (array([5]), array([1]))
     """
-    return np.ceil(share * words.sum(1) - 1e-9).astype(int)
+    return np.asarray(np.ceil(share * words.sum(1) - 1e-9), dtype=int)
 
 
 def compare_all(compare: Compare, lists: Float[ndarray, "M B T"], words: Bool[ndarray, "B T"]) -> Float[ndarray, "P B"]:

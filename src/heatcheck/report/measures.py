@@ -10,13 +10,22 @@ JSD_BOUND = math.log(2)
 
 @dataclass(frozen=True)
 class Measure:
-    """`name` for a newcomer, `short` for a table; `compares` are the methods whose heatmaps show what it says."""
+    """`name` for a newcomer, `short` for a table; `compares` are the methods whose heatmaps show what it says.
+
+    `by_method`: a text has a value for each method or pair of methods, so that there is no one number of the text,
+    other than that of all methods together.
+    """
 
     name: str
     short: str
     low: float
     high: float
     compares: tuple[str, ...] = ("attention",)
+    by_method: bool = False
+
+
+def _by_method(name: str, short: str, low: float, high: float) -> Measure:
+    return Measure(name, short, low, high, (), by_method=True)
 
 
 MEASURES = {
@@ -33,13 +42,46 @@ MEASURES = {
     "f1": Measure("F1", "F1", 0, 1),
     "accuracy": Measure("accuracy", "accuracy", 0, 1),
     "roc_auc": Measure("area under the ROC curve", "ROC AUC", 0, 1),
+    "kendall": _by_method("Kendall τ", "mean τ of all methods", -1, 1),
+    "spearman": _by_method("Spearman ρ", "Spearman ρ", -1, 1),
+    "pearson": _by_method("Pearson r", "Pearson r", -1, 1),
+    "topk_overlap": _by_method("overlap of the top words", "top overlap", 0, 1),
+    "rbo": _by_method("rank-biased overlap", "RBO", 0, 1),
+    "completeness_delta": _by_method("part of its own sum that a method misses", "completeness delta", 0, 1),
+    "rank_stability": _by_method("rank stability (Kendall τ between runs)", "rank stability", -1, 1),
+    "samples_needed": _by_method("samples until ranks settle", "samples needed", 0, 10_000),
+    "comprehensiveness": _by_method("comprehensiveness", "comprehensiveness", -1, 1),
+    "sufficiency": _by_method("sufficiency", "sufficiency", -1, 1),
+    "aopc_comprehensiveness": _by_method("AOPC comprehensiveness", "comprehensiveness", -1, 1),
+    "aopc_sufficiency": _by_method("AOPC sufficiency", "sufficiency", -1, 1),
+    "tau_loo_erasure": _by_method("Kendall τ with leave-one-out", "τ with LOO", -1, 1),
+    "off_data": _by_method("share of erased texts far from the data", "far from data", 0, 1),
+    "randomisation_correlation": _by_method("correlation with the randomised model", "correlation", -1, 1),
+    "token_f1": _by_method("token F1", "token F1", 0, 1),
+    "auprc": _by_method("area under the precision–recall curve", "AUPRC", 0, 1),
 }
+BY_METHOD = tuple(name for name, about in MEASURES.items() if about.by_method)
+ALL_METHODS = "all methods"
 
 METHODS = {
     "attention": "Attention",
     "adversarial_attention": "Adversarial attention",
+    "attention_x_gradient": "Attention × gradient",
+    "rollout": "Attention rollout",
+    "flow": "Attention flow",
     "gradient": "Gradient",
+    "gradient_x_input": "Gradient × input",
+    "integrated_gradients": "Integrated gradients",
+    "smooth_grad": "SmoothGrad",
+    "deep_lift": "DeepLIFT",
+    "deep_lift_captum": "DeepLIFT (Captum)",
+    "gradient_shap": "Grad-SHAP",
+    "grad_shap": "Grad-SHAP",
+    "deep_shap": "Deep-SHAP",
+    "lime": "LIME",
+    "kernel_shap": "Kernel-SHAP",
     "leave_one_out": "Leave-one-out",
+    "value_zeroing": "Value zeroing",
 }
 
 SETTINGS = {"kendall": "all words", "exact": "exact", "search": "search", "published": "as published"}
@@ -51,7 +93,13 @@ def measure(name: str) -> Measure:
 
 
 def method_name(method: str) -> str:
-    return METHODS.get(method, method.replace("_", " ").capitalize())
+    """
+    >>> method_name("lime(samples=200)"), method_name("new_method")
+    ('LIME (samples=200)', 'New method')
+    """
+    name, bracket, settings = method.partition("(")
+    known = METHODS.get(name, name.replace("_", " ").capitalize())
+    return f"{known} {bracket}{settings}" if bracket else known
 
 
 def setting_name(setting: str | None, at: float | None) -> str:

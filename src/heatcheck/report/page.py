@@ -20,8 +20,18 @@ from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run, load
 from heatcheck.report.verdict import header, notes, title, verdict
 
-STYLES = ("page.css", "parts.css", "charts.css")
-SHARED_SCRIPTS = ("dom.js", "heat.js", "cards.js", "charts.js", "histogram.js", "scatter.js")
+STYLES = ("page.css", "parts.css", "charts.css", "methods.css")
+SHARED_SCRIPTS = (
+    "dom.js",
+    "heat.js",
+    "cards.js",
+    "charts.js",
+    "histogram.js",
+    "scatter.js",
+    "dots.js",
+    "curves.js",
+    "matrix.js",
+)
 
 
 def render(run_folder: Path) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heatcheck import results
-from heatcheck.report.measures import measure, setting_name
+from heatcheck.report.measures import ALL_METHODS, BY_METHOD, measure, setting_name
 
 Row = dict[str, Any]
 # More panels than this do not fit on a screen; the rarest classes then share the last one.
@@ -41,12 +42,16 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """run.json, the rows of `scores` and `examples`, and the (large) token table as it is."""
+    """run.json, the rows of `scores` and `examples`, and the (large) token table as it is.
+
+    `details` are a text's scores for each method or pair of methods, which are too many to hold as rows.
+    """
 
     about: dict[str, Any]
     scores: list[Row]
     examples: list[Row]
     tokens: pa.Table
+    details: pa.Table
 
     @cached_property
     def by_id(self) -> dict[str, Row]:
@@ -92,6 +97,16 @@ class Run:
     def aggregates(self) -> list[Row]:
         return [row for row in self.scores if row["example_id"] is None]
 
+    @cached_property
+    def means(self) -> dict[Variant, dict[tuple[str, str | None], Row]]:
+        """Means over all texts, by what was measured, then by method and what it was compared with."""
+        found: dict[Variant, dict[tuple[str, str | None], Row]] = defaultdict(dict)
+        for row in self.aggregates:
+            if row["statistic"] == "mean" and row["group"] is None:
+                variant = Variant(row["measure"], row["setting"], row["at"])
+                found[variant].setdefault((row["subject"], row["reference"]), row)
+        return dict(found)
+
     def part(self, key: str) -> dict[str, Any]:
         """A dictionary of run.json; older or partial runs may lack it."""
         found = self.about.get(key)
@@ -103,8 +118,17 @@ class Run:
 
 def load(folder: Path) -> Run:
     about = results.read_run(folder)
-    scores = results.read_table(folder, "scores").drop_columns(["dataset", "model", "seed"]).to_pylist()
+    scores = results.read_table(folder, "scores").drop_columns(["dataset", "model", "seed"])
+    fine = _fine(scores)
     examples = results.read_table(folder, "examples").to_pylist()
     tokens = results.read_table(folder, "tokens", TOKEN_COLUMNS)
     first_of_each = {row["example_id"]: row for row in reversed(examples)}
-    return Run(about, scores, list(reversed(first_of_each.values())), tokens)
+    rows = scores.filter(pc.invert(fine)).to_pylist()
+    return Run(about, rows, list(reversed(first_of_each.values())), tokens, scores.filter(fine))
+
+
+def _fine(scores: pa.Table) -> pa.ChunkedArray:
+    """Which rows are of one text and one of several methods."""
+    by_method = pc.is_in(scores["measure"], pa.array(BY_METHOD))
+    together = pc.fill_null(pc.equal(scores["subject"], ALL_METHODS), False)
+    return pc.and_(pc.and_(by_method, pc.is_valid(scores["example_id"])), pc.invert(together))

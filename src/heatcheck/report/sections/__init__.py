@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from heatcheck.report.sections import adversarial, correlation, performance, permutation, provenance, texts
+from heatcheck.report.sections import (
+    adversarial,
+    agreement,
+    correlation,
+    erasure,
+    performance,
+    permutation,
+    plausibility,
+    provenance,
+    randomisation,
+    repeatability,
+    texts,
+)
 from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run
 
@@ -14,6 +26,11 @@ SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
     correlation.section,
     permutation.section,
     adversarial.section,
+    agreement.section,
+    erasure.section,
+    repeatability.section,
+    randomisation.section,
+    plausibility.section,
     texts.section,
     provenance.section,
 )

@@ -1,0 +1,60 @@
+// One line for each method over a common axis, named at its right end. Pointing at a line brings it forward.
+
+const CURVES_HEIGHT = 250;
+const NAME_STEP = 14;
+
+function drawCurves(width, { lines, x: along, y: up, label, mark }) {
+  const narrow = width < 480;
+  const right = width - (narrow ? 116 : 150);
+  const height = Math.max(CURVES_HEIGHT, NAME_STEP * lines.length);
+  const values = lines.flatMap((one) => one.points.map(([, , value]) => value));
+  const ticks = ticksOver([...up.within, ...values]);
+  const x = scale([along.from(along.ticks[0]), along.from(along.ticks[along.ticks.length - 1])], [40, right]);
+  const place = (value) => x(along.from(value));
+  const y = scale([ticks[0], ticks[ticks.length - 1]], [height + 20, 24]);
+  const svg = canvas(width, height + 66, label);
+  svg.append(lettering(0, 12, "start", up.title, "title"), axisLeft(y, ticks, 40, right, brief));
+  if (mark !== undefined) {
+    svg.append(line(40, y(mark), right, y(mark), "bound"));
+  }
+  const heights = apart(lines.map((one) => y(one.points[one.points.length - 1][2])), height + 20);
+  const drawn = lines.map((one, number) => curve(one, number, place, y, right, heights[number], along, narrow));
+  rove(drawn);
+  svg.append(...drawn, axisBelow(place, along.ticks, height + 20, along.title, along.format));
+  return svg;
+}
+
+// Names must not overlap: pushed down from the top, then up from the bottom.
+function apart(heights, bottom) {
+  const order = heights.map((_, index) => index).sort((one, other) => heights[one] - heights[other]);
+  const placed = [...heights];
+  order.forEach((index, rank) => {
+    if (rank) placed[index] = Math.max(placed[index], placed[order[rank - 1]] + NAME_STEP);
+  });
+  let most = bottom;
+  for (const index of [...order].reverse()) {
+    placed[index] = Math.min(placed[index], most);
+    most = placed[index] - NAME_STEP;
+  }
+  return placed;
+}
+
+function curve(one, number, place, y, right, nameY, along, narrow) {
+  const points = one.points.map(([at, , value]) => `${place(at).toFixed(1)} ${y(value).toFixed(1)}`);
+  const last = one.points[one.points.length - 1];
+  const path = `M${points.join("L")}`;
+  const kind = `curve panel-${number % 8}${one.reference ? " reference" : ""}${one.why ? " unranked" : ""}`;
+  const lines = [markedName(one),
+    ...one.points.map((point) => `${along.point(point)}: ${figure(point[2])}${boundsOf(point)}`),
+    ...(one.why ? [one.why] : [])];
+  return makeReadable(shape("g", { class: kind, "data-method": one.id },
+    shape("path", { d: path, class: "reach" }), shape("path", { d: path, class: "stroke" }),
+    ...one.points.map(([at, , value]) => shape("circle", { cx: place(at), cy: y(value), r: 3, class: "fill" })),
+    line(place(last[0]) + 4, y(last[2]), right + 12, nameY, "leader"),
+    lettering(right + 15, nameY + 4, "start", clipped(one.name, narrow ? 15 : 20) + (one.why ? MARK : ""),
+      narrow ? "small" : "")), lines);
+}
+
+function boundsOf([, , , low, high]) {
+  return low === null || high === null ? "" : ` [${figure(low)}, ${figure(high)}]`;
+}

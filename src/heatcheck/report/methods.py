@@ -1,0 +1,119 @@
+"""Numbers by explanation method: names with their marks, cells for charts, and the tables beneath them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from heatcheck.report.figures import NONE, count, figure, interval
+from heatcheck.report.markup import Markup, join, tag
+from heatcheck.report.measures import method_name
+from heatcheck.report.source import Row, Run
+
+NOT_RANKED = "not ranked"
+DAGGER = "†"
+DIGITS = 4
+
+
+def cell(row: Row) -> list[Any]:
+    """[mean, low, high, texts] for a chart, or [null, reason]."""
+    if row["value"] is None:
+        return [None, row["reason"] or "no reason was recorded"]
+    return [round(row["value"], DIGITS), *(_rounded(row[side]) for side in ("low", "high")), row["n"]]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def unranked(run: Run) -> dict[str, str]:
+    """Methods that the run marks as not to be ranked, and why.
+
+    The mark of a pair may be due to either: a method's own rows decide, and only where it has none do its pairs, if
+    all of them are marked.
+    """
+    own: dict[str, list[str]] = defaultdict(list)
+    pairs: dict[str, list[str]] = defaultdict(list)
+    for rows in run.means.values():
+        for (subject, reference), row in rows.items():
+            reason = row["reason"] or ""
+            for name in (subject, reference) if reference else (subject,):
+                (pairs if reference else own)[name].append(reason if reason.startswith(NOT_RANKED) else "")
+    said = {name: own.get(name) or pairs[name] for name in {*own, *pairs}}
+    return {name: reasons[0] for name, reasons in sorted(said.items()) if all(reasons)}
+
+
+def named(run: Run, names: Iterable[str]) -> list[dict[str, Any]]:
+    """What a chart needs to label methods; `why` only for those that are not ranked."""
+    marks = unranked(run)
+    return [{"id": name, "name": method_name(name), "why": marks.get(name)} for name in names]
+
+
+def label(name: str, marks: dict[str, str]) -> str:
+    return method_name(name) + (DAGGER if name in marks else "")
+
+
+def footnotes(run: Run, names: Iterable[str]) -> Markup | None:
+    """Why each marked method is not to be ranked."""
+    marks = unranked(run)
+    notes = [tag("li", f"{DAGGER} {method_name(name)}: {marks[name]}.") for name in names if name in marks]
+    return tag("ul", *notes, class_="footnotes") if notes else None
+
+
+class Line(NamedTuple):
+    """A row of a table."""
+
+    name: str
+    row: Row
+
+
+class Body(NamedTuple):
+    """The rows of one variant; the page shows the chosen variant's."""
+
+    key: str
+    title: str
+    lines: Sequence[Line]
+
+
+def table(first: str, value: str, bodies: Sequence[Body]) -> Markup | None:
+    """Name, mean, interval, number of texts."""
+    if not any(body.lines for body in bodies):
+        return None
+    heads = [tag("th", title, scope="col") for title in (first, value, "95% interval", "texts")]
+    written = tag("table", tag("thead", tag("tr", *heads)), *(_body(body) for body in bodies), class_="numbers long")
+    return tag("div", written, class_="scroll")
+
+
+def folded(summary: str, *content: Markup | None) -> Markup | None:
+    """Long tables wait until they are asked for."""
+    inside = join(*content)
+    return tag("details", tag("summary", summary), inside, class_="folded") if inside else None
+
+
+def _body(body: Body) -> Markup:
+    # Needed where all bodies show, in a browser without scripts; the page's script hides it.
+    which = tag("tr", tag("th", body.title, colspan="4", scope="colgroup"), class_="which")
+    return tag("tbody", which, *(_line(line) for line in body.lines), data_variant=body.key)
+
+
+def _line(line: Line) -> Markup:
+    row = line.row
+    if row["value"] is None:
+        cells = [tag("td", NONE), tag("td", row["reason"] or "no reason was recorded", colspan="2", class_="why")]
+    else:
+        texts = (figure(row["value"]), interval(row["low"], row["high"]), count(row["n"]))
+        cells = [tag("td", text) for text in texts]
+    return tag("tr", tag("th", line.name, scope="row"), *cells)
+
+
+def best_first(rows: dict[str, Row], marks: dict[str, str], *, lowest: bool = False) -> list[str]:
+    """Ranked methods from best to worst, then the others by name: they have no place in the order."""
+
+    def order(name: str) -> tuple[Any, ...]:
+        value = rows[name]["value"]
+        if name in marks or value is None:
+            return (1, name)
+        return (0, value if lowest else -value, name)
+
+    return sorted(rows, key=order)

@@ -1,0 +1,163 @@
+"""Does the output rest on the words that a method ranks high? (DeYoung et al. 2020, section 4)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
+from heatcheck.report.figures import percent
+from heatcheck.report.markup import Markup, join, tag
+from heatcheck.report.measures import method_name
+from heatcheck.report.methods import cell, folded, footnotes, named, table, unranked
+from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.source import Run, Variant
+
+NORMALISED = "normalised"
+# Measure -> (name, axis of the measured values, whether low is good)
+MEASURES = {
+    "aopc_comprehensiveness": ("comprehensiveness", "comprehensiveness (AOPC): high is good", False),
+    "aopc_sufficiency": ("sufficiency", "sufficiency (AOPC): low is good", True),
+    "tau_loo_erasure": ("τ with leave-one-out", "Kendall τ with leave-one-out", False),
+}
+OPERATORS = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled words"}
+
+
+def section(run: Run) -> Section | None:
+    found = _variants(run)
+    if not found:
+        return None
+    bodies = [dots_table(run, variant, name(variant), lowest=_lowest(variant)) for variant in found]
+    body = join(
+        lead(
+            "If a method is right, the output must change when its top words are erased (comprehensiveness) and must "
+            "stay when only they are kept (sufficiency). Both depend on the model and the text, so each value is also "
+            "set between the worst and the best order that could be found for the same text: 0 to 1. A method that "
+            "is no better than random words has found nothing. ",
+            tag("cite", "DeYoung et al. 2020, section 4"),
+        ),
+        _first_by_operator(run, found),
+        _far(run),
+        drawing("erasure"),
+        footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
+        folded("The same as a table", table("method", "mean", bodies)),
+    )
+    chart = {"variants": [_chart(run, variant) for variant in found], "curves": _curves(run)}
+    return Section(
+        "erasure",
+        "Erasure",
+        "Does the output rest on the words a method marks?",
+        body,
+        chart,
+        "section_erasure.js",
+    )
+
+
+def _variants(run: Run) -> list[Variant]:
+    """Normalised first: only they can be compared between texts and models."""
+
+    def order(variant: Variant) -> tuple[Any, ...]:
+        operator, _, scale = (variant.setting or "").partition(":")
+        known = list(OPERATORS).index(operator) if operator in OPERATORS else len(OPERATORS)
+        return (list(MEASURES).index(variant.measure), not scale, known, operator)
+
+    return sorted((v for v in run.means if v.measure in MEASURES and by_method(run, v)), key=order)
+
+
+def _lowest(variant: Variant) -> bool:
+    return MEASURES[variant.measure][2] and not _normalised(variant)
+
+
+def _normalised(variant: Variant) -> bool:
+    return (variant.setting or "").endswith(f":{NORMALISED}")
+
+
+def _operator(variant: Variant) -> str:
+    operator = (variant.setting or "").partition(":")[0]
+    return OPERATORS.get(operator, operator)
+
+
+def name(variant: Variant) -> str:
+    """
+    >>> name(Variant("aopc_sufficiency", "mask:normalised"))
+    'sufficiency, worst to best, words masked'
+    """
+    return f"{_measure(variant)}, words {_operator(variant)}"
+
+
+def _measure(variant: Variant) -> str:
+    return MEASURES[variant.measure][0] + (", worst to best" if _normalised(variant) else "")
+
+
+def _chart(run: Run, variant: Variant) -> dict[str, Any]:
+    plain = MEASURES[variant.measure]
+    axis = f"{plain[0]}: 0 worst order found, 1 best" if _normalised(variant) else plain[1]
+    return {
+        **dots(run, variant, lowest=_lowest(variant)),
+        "measure": _measure(variant),
+        "operator": _operator(variant),
+        "axis": axis,
+        "curve": None if variant.measure == "tau_loo_erasure" else plain[0],
+    }
+
+
+def _curves(run: Run) -> list[dict[str, Any]]:
+    """The values by share of words, of methods and random orders, for each measure and operator."""
+    found: dict[tuple[str, str], dict[str, list[Any]]] = {}
+    for variant in sorted((v for v in run.means if v.at is not None), key=lambda v: v.at or 0.0):
+        if variant.measure in ("comprehensiveness", "sufficiency"):
+            lines = found.setdefault((variant.measure, _operator(variant)), {})
+            for (subject, _), row in run.means[variant].items():
+                if row["value"] is not None:
+                    lines.setdefault(subject, []).append([variant.at, variant.at, *cell(row)])
+    return [
+        {
+            "measure": measure,
+            "operator": operator,
+            "lines": [
+                {**about, "reference": about["id"] == RANDOM, "points": lines[about["id"]]}
+                for about in named(run, sorted(lines))
+            ],
+        }
+        for (measure, operator), lines in sorted(found.items())
+    ]
+
+
+def _first_by_operator(run: Run, found: list[Variant]) -> Markup | None:
+    """A statement when the method that comes first depends on how words are erased."""
+    marks = unranked(run)
+    firsts: dict[str, dict[str, str]] = {}
+    for variant in found:
+        rows = {n: r for n, r in by_method(run, variant).items() if n not in marks and r["value"] is not None}
+        if _normalised(variant) and len(rows) > 1:
+            best = max(sorted(rows), key=lambda n: rows[n]["value"])
+            firsts.setdefault(MEASURES[variant.measure][0], {})[_operator(variant)] = method_name(best)
+    sentences = [
+        f"By {measure}, " + ", ".join(f"{method} is first when words are {by}" for by, method in first.items()) + "."
+        for measure, first in firsts.items()
+        if len(set(first.values())) > 1
+    ]
+    if not sentences:
+        return None
+    return tag(
+        "p", "Which method comes first depends on how words are erased. " + " ".join(sentences), class_="warning"
+    )
+
+
+def _far(run: Run) -> Markup | None:
+    """Erased texts that are unlike the data: what the model says of them may say little of the words."""
+    far = {
+        _operator(variant): row["value"]
+        for variant, rows in run.means.items()
+        if variant.measure == "off_data" and variant.at is None
+        for row in rows.values()
+        if row["value"] is not None
+    }
+    if not far:
+        return None
+    shares = "; ".join(f"words {operator}: {percent(share)}" for operator, share in sorted(far.items()))
+    return tag(
+        "p",
+        f"Texts whose erased versions are mostly unlike the data: {shares}. There a change of the output may come from "
+        "the oddness of the text, not from the words.",
+        class_="note",
+    )

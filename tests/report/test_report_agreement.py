@@ -1,0 +1,352 @@
+"""Sections by explanation method: what they draw against plain loops over the tables, and in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+from heatcheck import report, results
+from heatcheck.experiments.agreement import AgreementConfig, agreement
+from heatcheck.experiments.explained import Explained, explain_texts
+from heatcheck.experiments.performance import PerformanceConfig, performance
+from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
+from heatcheck.experiments.summary import SUMMARISED, summarise
+from heatcheck.report.clusters import clustered
+from heatcheck.report.methods import unranked
+from heatcheck.report.source import load
+from heatcheck.results import Origin, Score, TokenScores
+from tests.toys import random_examples, small_subject
+
+from .sample import EVIL
+from .sample_methods import EXPERIMENTS, FLAWED, METHODS, write_methods_sample
+
+SOME = ("attention", "rollout", "gradient", "deep_lift_captum", "lime(samples=1000)", "leave_one_out")
+
+
+def data(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_methods_sample(tmp_path_factory.mktemp("methods"), how_many=25, methods=SOME)
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> str:
+    return report.render(folder)
+
+
+@pytest.fixture(scope="module")
+def scores(folder: Path) -> list[dict[str, Any]]:
+    return results.read_table(folder, "scores").to_pylist()
+
+
+def test_clusters_are_scipys_and_keep_families_together() -> None:
+    random = np.random.default_rng(0)
+    family = np.array([0, 1, 2, 0, 1, 2, 0])
+    tau = np.where(family[:, None] == family[None], 0.7, 0.1) + 0.05 * random.random((7, 7))
+    tau = (tau + tau.T) / 2
+    np.fill_diagonal(tau, 1)
+    found = clustered(tau)
+    assert sorted(found.order) == list(range(7))
+    assert len([1 for a, b in zip(found.order, found.order[1:], strict=False) if family[a] != family[b]]) == 2
+    heights = linkage(squareform(1 - tau, checks=False), "average")[:, 2]
+    assert [join.at for join in found.joins] == pytest.approx(1 - heights)
+    for join in found.joins:
+        assert join.at <= min(join.grown)
+        assert join.places[0] < join.places[1]
+
+
+def test_clusters_of_few_methods_and_missing_values() -> None:
+    assert clustered(np.eye(1)).order == [0]
+    assert clustered(np.eye(0)).joins == []
+    assert sorted(clustered(np.array([[1, np.nan], [np.nan, 1]])).order) == [0, 1]
+
+
+def test_every_cell_is_the_mean_of_its_pair(page: str, scores: list[dict[str, Any]]) -> None:
+    chart = data(page)["charts"]["agreement"]
+    names = [method["id"] for method in chart["methods"]]
+    assert sorted(names) == sorted(SOME)
+    kendall = next(variant for variant in chart["variants"] if variant["key"] == "kendall")
+    for (one, other), (value, low, high, n) in zip(combinations(names, 2), kendall["cells"], strict=True):
+        values = [
+            row["value"]
+            for row in scores
+            if row["measure"] == "kendall" and {row["subject"], row["reference"]} == {one, other} and row["example_id"]
+        ]
+        known = [number for number in values if number is not None]
+        assert value == pytest.approx(np.mean(known), abs=1e-4)
+        assert low < value < high
+        assert n == len(known) < len(values)  # one text has a single word
+
+
+def test_the_texts_shown_are_those_of_lowest_tau(page: str, scores: list[dict[str, Any]]) -> None:
+    chart = data(page)["charts"]["agreement"]
+    taus: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    means: list[tuple[float, str]] = []
+    for row in scores:
+        if row["measure"] == "kendall" and row["example_id"] and row["value"] is not None:
+            if row["subject"] == "all methods":
+                means.append((round(row["value"], 4), row["example_id"]))
+            else:
+                taus["/".join(sorted((row["subject"], row["reference"])))].append((row["value"], row["example_id"]))
+    assert [text["id"] for text in chart["least"]] == [example for _, example in sorted(means)[:8]]
+    assert chart["behind"] == {pair: [example for _, example in sorted(found)[:3]] for pair, found in taus.items()}
+    for text in chart["least"]:
+        lowest = min(
+            (tau, pair)
+            for pair, found in taus.items()
+            for tau, ex in found
+            if ex == text["id"] and "captum" not in pair
+        )
+        assert sorted(text["methods"]) == lowest[1].split("/")
+    assert {text["id"] for text in chart["least"]} <= set(data(page)["texts"]["id"])
+
+
+def test_scores_of_single_methods_are_no_series_of_the_text(page: str) -> None:
+    held = data(page)
+    assert [one["key"] for one in held["series"]] == ["kendall", "off_data/delete", "off_data/mask"]
+    values = held["series"][0]["values"]
+    assert sum(value is not None for value in values) == len(values) - 1
+
+
+def test_methods_that_are_not_ranked_are_marked_everywhere_and_stand_last(folder: Path, page: str) -> None:
+    assert unranked(load(folder)) == FLAWED
+    assert page.count("DeepLIFT (Captum)†") > 5
+    assert "† DeepLIFT (Captum): not ranked: misses the sum it promises by 45% (median)." in page
+    charts = data(page)["charts"]
+    for rows in (charts["erasure"]["variants"][0]["rows"], charts["plausibility"]["variants"][0]["rows"]):
+        assert rows[-1]["id"] == "deep_lift_captum"
+        ranked = [row["cell"][0] for row in rows[:-1]]
+        assert ranked == sorted(ranked, reverse=True)
+
+
+def test_own_rows_decide_who_is_marked_if_all_pairs_are(tmp_path: Path) -> None:
+    reason = "not ranked: misses its sum"
+    pair = Score("kendall", 0.5, "a", "b", statistic="mean", n=9, reason=reason)
+    own = Score("rank_stability", 1.0, "b", statistic="mean", n=9)
+    results.write_tables(tmp_path, results.tables([pair, own], Origin("data", "model", 0), "agreement"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert unranked(load(tmp_path)) == {"a": reason}
+
+
+def test_sufficiency_is_best_when_low(page: str) -> None:
+    variants = {one["key"]: one for one in data(page)["charts"]["erasure"]["variants"]}
+    values = [row["cell"][0] for row in variants["aopc_sufficiency/delete"]["rows"][:-1]]
+    assert values == sorted(values)
+    assert [name for name, _ in variants["aopc_sufficiency/delete"]["guides"]] == [
+        "worst found",
+        "random",
+        "best found",
+    ]
+    row = variants["aopc_comprehensiveness/delete:normalised"]["rows"][0]
+    assert row["reversed"][0] == pytest.approx(row["cell"][0] / 3, abs=1e-3)
+
+
+def test_the_report_says_when_the_winner_depends_on_the_operator(tmp_path: Path) -> None:
+    def rows(masked: float) -> list[Score]:
+        found = []
+        for setting, lime in (("delete", 0.6), ("mask", masked)):
+            for name, value in (("lime", lime), ("gradient", 0.5), ("random", 0.9)):
+                common = {"statistic": "mean", "setting": f"{setting}:normalised", "n": 9}
+                found.append(Score("aopc_comprehensiveness", value, name, low=0.4, high=0.9, **common))
+        return found
+
+    for masked, said in ((0.4, True), (0.7, False)):
+        out = tmp_path / str(masked)
+        results.write_tables(out, results.tables(rows(masked), Origin("data", "model", 0), "erasure"))
+        results.write_json(out / "run.json", {"schema_version": 1})
+        sentence = "LIME is first when words are deleted, Gradient is first when words are masked."
+        assert (sentence in report.render(out)) == said
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_a_run_of_one_experiment_has_its_section_only(tmp_path: Path, experiment: str) -> None:
+    page = report.render(write_methods_sample(tmp_path, [experiment], how_many=6, methods=SOME[:3], nasty=False))
+    assert set(re.findall(r'<section id="([a-z_]+)"', page)) == {"performance", "texts", "provenance", experiment}
+
+
+def test_samples_needed_are_said_in_words(page: str) -> None:
+    assert re.search(r"<li>LIME \(samples=1000\): 2,000 samples\.</li>", page)
+
+
+def test_from_model_to_page(tmp_path: Path) -> None:
+    examples = random_examples(8, longest=8)
+    subject = small_subject(examples)
+    generator = torch.Generator().manual_seed(0)
+    names = ("attention", "gradient", "leave_one_out")
+    made = [row for name in names for row in explain_texts(subject, examples, name, generator=generator)]
+    explained = Explained.of(row for row in made if isinstance(row, TokenScores))
+    parts = {
+        "explain": made,
+        "performance": performance(subject, examples, PerformanceConfig(), generator=generator),
+        "agreement": agreement(subject, examples, AgreementConfig(), generator=generator, explained=explained),
+        "repeatability": repeatability(subject, examples, RepeatabilityConfig(names), generator=generator),
+    }
+    origin = Origin("data", "model", 0)
+    found = []
+    for name, rows in parts.items():
+        listed = list(rows)
+        texts = pd.DataFrame([{c: getattr(r, c) for c in SUMMARISED} for r in listed if isinstance(r, Score)])
+        means = (
+            list(summarise(texts[texts["measure"].isin(["kendall", "rank_stability"])], seed=0)) if len(texts) else []
+        )
+        found.append(results.tables([*listed, *means], origin, name))
+    results.write_tables(tmp_path, {name: pa.concat_tables([part[name] for part in found]) for name in found[0]})
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    held = data(report.render(tmp_path))
+    chart = held["charts"]["agreement"]
+    assert {method["id"] for method in chart["methods"]} == set(names)
+    assert all(-1 <= value <= 1 for value, *_ in chart["variants"][0]["cells"])
+    assert [row["cell"][:3] for row in held["charts"]["repeatability"]["dots"]["rows"]] == [[1, 1, 1]] * 3
+    assert len(chart["least"]) > 0
+
+
+sync_api = pytest.importorskip("playwright.sync_api")
+from .test_report_browser import ARGUMENTS, CHROMIUM, Opened  # noqa: E402
+
+needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def shared(browser: sync_api.Browser, folder: Path) -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield Opened(context, report.write(folder))
+    context.close()
+
+
+@pytest.fixture
+def opened(shared: Opened) -> Iterator[Opened]:
+    yield shared
+    assert shared.complaints == []
+    assert len(shared.requests) == 1
+    assert "hacked" not in shared.page.title()
+
+
+@needs_browser
+def test_the_matrix_shows_its_means_on_both_sides(opened: Opened, page: str) -> None:
+    chart = data(page)["charts"]["agreement"]
+    n = len(SOME)
+    assert opened.page.locator("#agreement .cell").count() == n * n
+    for number, (row, column) in enumerate(combinations(range(n), 2)):
+        expected = f"{chart['variants'][0]['cells'][number][0]:.2f}".replace("-", "−")
+        for a, b in ((row, column), (column, row)):
+            cell = opened.page.locator(f"#agreement .cell[data-row='{a}'][data-column='{b}'] text")
+            assert (cell.text_content() or "") == expected.replace("−0.00", "0.00")
+
+
+@needs_browser
+def test_a_cell_lists_its_texts_by_pointer_and_keyboard(opened: Opened, page: str) -> None:
+    chart = data(page)["charts"]["agreement"]
+    one, other = (method["id"] for method in chart["methods"][:2])
+    opened.page.locator("#agreement .cell[data-row='0'][data-column='1']").click()
+    cards = opened.page.locator("#agreement .behind article")
+    ids = cards.evaluate_all("nodes => nodes.map((node) => node.dataset.id)")
+    assert ids == chart["behind"]["/".join(sorted((one, other)))]
+    for method in (one, other):
+        assert cards.first.locator(f"[data-method='{method}'] .token").count() > 0
+    assert "95% interval" in (opened.page.locator("#agreement .reading-line").text_content() or "")
+    opened.page.locator("#agreement .cell[tabindex='0']").focus()
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.keyboard.press("ArrowDown")
+    assert opened.page.evaluate("document.activeElement.dataset.row + document.activeElement.dataset.column") == "31"
+    opened.page.keyboard.press("Enter")
+    assert opened.page.locator("#agreement .behind article").count() > 0
+
+
+@needs_browser
+def test_another_measure_changes_matrix_and_table(opened: Opened) -> None:
+    cell = opened.page.locator("#agreement .cell[data-row='0'][data-column='1'] text")
+    before = cell.text_content()
+    opened.page.locator("#agreement .folded > summary").click()
+    assert opened.page.locator("#agreement .numbers tbody:visible").count() == 1
+    opened.page.get_by_role("radio", name="rank-biased overlap, p = 0.9").check()
+    assert cell.text_content() != before
+    assert opened.page.locator("#agreement .numbers tbody:visible").get_attribute("data-variant") == "rbo@0.9"
+    opened.page.get_by_role("radio", name="Kendall τ", exact=True).check()
+
+
+@needs_browser
+def test_dots_and_curves_follow_the_choice(opened: Opened) -> None:
+    lanes = opened.page.locator("#erasure .dot-lane")
+    assert lanes.count() == len(SOME)
+    assert opened.page.locator("#erasure .curve").count() == len(SOME) + 1
+    opened.page.get_by_role("radio", name="τ with leave-one-out").check()
+    assert opened.page.locator("#erasure .curve").count() == 0
+    opened.page.get_by_role("radio", name="sufficiency", exact=True).check()
+    opened.page.get_by_role("radio", name="masked").check()
+    assert "words masked" in (opened.page.locator("#erasure svg.chart").first.get_attribute("aria-label") or "")
+    assert opened.page.locator("#repeatability .dot-lane").count() == len(SOME)
+    assert opened.page.locator("#repeatability .curve").count() == 1
+    assert opened.page.locator("#randomisation .cell").count() == 7 * len(SOME)
+    assert opened.page.locator("#plausibility .guide").count() == 1
+
+
+INSIDE = """() => [...document.querySelectorAll('svg.chart')].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('text')].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.width && (box.left < frame.left - 2.5 || box.right > frame.right + 2.5);
+  }).map((text) => text.textContent);
+})"""
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_fifteen_methods_fit_a_narrow_screen(browser: sync_api.Browser, tmp_path: Path, scheme: str) -> None:
+    path = report.write(write_methods_sample(tmp_path, how_many=8, methods=tuple(METHODS), nasty=False))
+    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    opened = Opened(context, path)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert opened.page.evaluate(INSIDE) == []
+    opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
+    cut = "[...document.querySelectorAll('.numbers')].filter((node) => node.offsetWidth > node.parentNode.clientWidth)"
+    assert opened.page.evaluate(f"{cut}.length") == 0
+    opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()
+    assert opened.page.locator("#agreement .reading-line").inner_text().count("·") >= 3
+    assert opened.complaints == []
+    context.close()
+
+
+@needs_browser
+def test_names_that_attack_are_only_shown(browser: sync_api.Browser, tmp_path: Path) -> None:
+    rows = [
+        Score("kendall", 0.25, EVIL, "b", statistic="mean", low=0.2, high=0.3, n=4),
+        Score("kendall", None, EVIL, "c", statistic="mean", n=0, reason=EVIL),
+        Score("randomisation_correlation", 0.5, EVIL, statistic="mean", setting=EVIL, at=1.0, n=4),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, Origin("data", "model", 0), "agreement"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    context = browser.new_context()
+    opened = Opened(context, report.write(tmp_path))
+    assert opened.page.locator("#agreement .cell").count() == 9
+    opened.page.locator("#agreement .cell[role=button]").first.hover()
+    assert opened.page.locator("img").count() == 0
+    assert "hacked" not in opened.page.title()
+    assert opened.complaints == []
+    context.close()
