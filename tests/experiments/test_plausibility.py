@@ -1,0 +1,124 @@
+"""Plausibility against scikit-learn, all orders of a short text, and marks on the right words."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import average_precision_score, f1_score
+
+from heatcheck.batch import Example
+from heatcheck.data.rationales import Span
+from heatcheck.errors import InputError
+from heatcheck.experiments.erasing.words import Words
+from heatcheck.experiments.explained import Explained
+from heatcheck.experiments.plausibility import (
+    PlausibilityConfig,
+    chance_f1,
+    chance_precision,
+    marked_words,
+    plausibility,
+    token_f1,
+)
+from tests.tiny import tiny_subject
+from tests.toys import random_examples, small_subject
+
+
+def run(subject, examples, config, explained) -> pd.DataFrame:
+    generator = torch.Generator().manual_seed(0)
+    return pd.DataFrame(
+        [vars(s) for s in plausibility(subject, examples, config, generator=generator, explained=explained)]
+    )
+
+
+def masks(path: Path, marked: dict[str, list[int]]) -> PlausibilityConfig:
+    path.write_text("\n".join(json.dumps({"id": k, "mask": v}) for k, v in marked.items()), encoding="utf-8")
+    return PlausibilityConfig(str(path), "mask")
+
+
+def test_values_are_those_of_scikit_learn(tmp_path):
+    rng = np.random.default_rng(3)
+    examples = [e for e in random_examples(12, seed=9) if len(e.text.split()) > 2]
+    lengths = {e.id: len(e.text.split()) for e in examples}
+    marked = {name: rng.permutation([1, 0, *rng.integers(0, 2, n - 2)]).tolist() for name, n in lengths.items()}
+    scores = {name: rng.normal(size=n).round(1).tolist() for name, n in lengths.items()}  # rounded: some are equal
+    explained = Explained({"m": {name: (range(1, len(s) + 1), s) for name, s in scores.items()}})
+    frame = run(small_subject(examples), examples, masks(tmp_path / "m.jsonl", marked), explained)
+    frame = frame[frame.subject == "m"].set_index(["measure", "example_id"])
+    for name, truth in marked.items():
+        expected = average_precision_score(truth, scores[name])
+        assert frame.value["auprc", name] == pytest.approx(expected)
+        cut = np.sort(scores[name])[::-1][sum(truth) - 1]
+        if scores[name].count(cut) == 1:
+            expected = f1_score(truth, [s >= cut for s in scores[name]])
+            assert frame.value["token_f1", name] == pytest.approx(expected)
+    assert set(frame.reference) == {"people"}
+
+
+def test_ties_at_the_cut_are_the_mean_over_all_ways_to_break_them():
+    scores, marked = np.array([2.0, 1, 1, 1, 0]), np.array([True, False, True, True, False])
+    ways = [(0, *pair) for pair in combinations((1, 2, 3), 2)]
+    expected = np.mean([sum(marked[list(way)]) / 3 for way in ways])
+    assert token_f1(scores, marked) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (4, 1), (4, 3), (5, 2)])
+def test_chance_is_the_mean_over_all_orders(n, k):
+    marked = np.arange(n) < k
+    orders = [np.array(order, dtype=float) for order in permutations(range(n))]
+    assert chance_precision(n, k) == pytest.approx(np.mean([average_precision_score(marked, o) for o in orders]))
+    assert chance_f1(n, k) == pytest.approx(np.mean([token_f1(o, marked) for o in orders]))
+
+
+def test_marks_lie_on_the_words_of_subword_tokenizers_and_of_both_texts(tmp_path):
+    subject = tiny_subject(tmp_path)
+    text, pair = "The films  are Sadly 映画 🎬 good", "not acting, bad."
+    (batch,) = subject.batches([Example("x", text, 0, pair)], 1)
+    words = Words.of(batch)
+
+    def marked(*spans: Span) -> list[str]:
+        chosen = marked_words(batch, words, {"x": spans})[0]
+        found = []
+        for place in np.flatnonzero(chosen):
+            tokens = np.flatnonzero(words.place[0] == place)
+            source = pair if batch.segments[0, tokens[0]] else text
+            found.append(source[int(batch.offsets[0, tokens[0], 0]) : int(batch.offsets[0, tokens[-1], 1])])
+        return found
+
+    assert marked(Span(0, text.index("lms"), text.index("lms") + 1)) == ["films"]
+    assert marked(Span(0, text.index("Sad"), text.index("画"))) == ["Sadly", "映画"]
+    assert marked(Span(0, text.index("🎬"), len(text))) == ["🎬", "good"]
+    assert marked(Span(1, 4, 11), Span(0, 0, 3)) == ["The", "acting", ","]
+    assert marked(Span(0, 9, 11)) == []  # spaces
+
+
+def test_texts_without_a_value_say_why(tmp_path):
+    texts = {"none": "a b", "empty": "a b c", "all": "a b d", "some": "a b e f"}
+    examples = [Example(name, text, 0) for name, text in texts.items()]
+    config = masks(tmp_path / "m.jsonl", {"empty": [0, 0, 0], "all": [1, 1, 1], "some": [0, 1, 0, 0]})
+    scores = {e.id: (range(1, 5), [1.0, 2.0, 3.0, 0.5][: len(e.text.split())]) for e in examples}
+    scores = {name: (p[: len(s)], s) for name, (p, s) in scores.items()}
+    frame = run(small_subject(examples), examples, config, Explained({"m": scores})).set_index("example_id")
+    reasons = frame[frame.subject == "m"].reason.groupby("example_id").first()
+    assert reasons["none"] == "no rationale for this text"
+    assert reasons["empty"] == "people marked no word that the model sees"
+    assert reasons["all"] == "people marked every word"
+    assert frame.value.isna().sum() == 12
+    some = frame.loc["some"]
+    chance = some[some.reference == "chance"].set_index("measure").value
+    assert chance["token_f1"] == 0.25
+    assert chance["auprc"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert some[some.subject == "m"].set_index("measure").value.to_dict() == {"token_f1": 0, "auprc": 0.5}
+
+
+def test_settings_that_make_no_sense(tmp_path):
+    examples = random_examples(2)
+    with pytest.raises(InputError, match="format 'xml' is not one of eraser, mask, sst"):
+        PlausibilityConfig("x", "xml")
+    with pytest.raises(InputError, match="Name the file of rationales"):
+        run(small_subject(examples), examples, PlausibilityConfig(), Explained({}))
