@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import networkx
@@ -25,7 +24,8 @@ from heatcheck.explain.method import Method
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
 from heatcheck.models.huggingface import eager_attention
 from heatcheck.models.protocols import AttentiveClassifier
-from tests.explain.families import family_subject, hooks
+from heatcheck.models.uniform import impose_uniform_attention
+from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
 from tests.tiny import DECODERS, FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
@@ -147,12 +147,9 @@ def nudged_slope(model, batch, layer, place, step, monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("task", ["single", "pair"])
-def test_company_padding_and_order_change_nothing(family, method, task):
-    subject = family_subject(family)
-    (batch,) = subject.batches(random_examples(4, task, labels=3, longest=8), 4)
-    (other,) = random_examples(1, task, labels=3, longest=25, seed=5)
-    (longer,) = subject.batches([replace(other, id="other")], 1)
+def test_company_padding_and_order_change_nothing(family, method):
+    subject, (examples, other) = family_subject(family), texts_and_pairs()
+    (batch,), (longer,) = subject.batches(examples, 4), subject.batches([other], 1)
     together = scores(method, subject.model, join([batch, longer]))[:4, : batch.mask.shape[1]]
     assert not together[~batch.mask].any()
     assert not together.requires_grad
@@ -225,6 +222,19 @@ def test_frozen_networks_have_slopes_too():
     finally:
         model.requires_grad_()
     assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_imposed_uniform_attention_stays_imposed_and_has_slopes(tmp_path, name):
+    """A weight that depends on nothing can be differentiated by all the same."""
+    model = tiny_subject(tmp_path, name).model
+    (batch,) = family_subject(name).batches(random_examples(3), 3)
+    impose_uniform_attention(model.network)
+    weights, products = scores(AttentionWeights(), model, batch), scores(AttentionXGradient(0), model, batch)
+    torch.testing.assert_close(weights, batch.mask / batch.mask.sum(1, keepdim=True))
+    assert (products[batch.mask] != 0).any()
+    assert not products[~batch.mask].any()
+    assert model.network.config._attn_implementation == "heatcheck_uniform"
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
@@ -316,6 +326,27 @@ def test_heads_of_one_text_are_averaged_and_heads_of_two_texts_stand_side_by_sid
     two_texts, one_text = torch.stack([first, second], 1), torch.stack([first, first**2], 1)
     torch.testing.assert_close(over_heads(two_texts, two_texts, batch), first + second)
     torch.testing.assert_close(over_heads(one_text, one_text, batch), (first + first**2) / 2)
+
+
+@pytest.mark.parametrize("weighting", ["softmax", "uniform", "entmax"])
+def test_two_attended_texts_both_have_scores(weighting):
+    examples = random_examples(4, "pair", labels=3)
+    model, batch = two_texts_compared(examples, weighting)
+    scalar = probability_of_prediction(model, batch)
+    with torch.no_grad():
+        encoded = model.encode(model.embed(batch), batch)
+        heads = model.attend(encoded, batch)
+        expected = torch.zeros(batch.mask.shape, dtype=torch.double)
+        for token in range(batch.mask.shape[1]):
+            ends = [heads.clone(), heads.clone()]
+            ends[0][:, :, token] += 1e-6 * (heads[:, :, token] > 0)
+            ends[1][:, :, token] -= 1e-6 * (heads[:, :, token] > 0)
+            up, down = (scalar(model, model.classify(encoded, end, batch), batch) for end in ends)
+            expected[:, token] = heads[:, :, token].sum(1) * (up - down) / 2e-6
+    for method in (AttentionWeights(), Rollout(), Flow()):
+        torch.testing.assert_close(scores(method, model, batch), heads[:, 0] + heads[:, 1])
+    torch.testing.assert_close(scores(AttentionWeights(head=1), model, batch), heads[:, 1])
+    torch.testing.assert_close(scores(AttentionXGradient(), model, batch), expected, atol=1e-7, rtol=1e-4)
 
 
 @pytest.mark.parametrize("method", [AttentionWeights(), Rollout(), Flow()], ids=lambda m: type(m).__name__)

@@ -15,7 +15,7 @@ from heatcheck.explain.types import predicted_probability
 from heatcheck.explain.value_zeroing import ValueZeroing, mixing_maps
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.spec import ENCODERS
-from tests.explain.families import family_subject, hooks
+from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
 from tests.tiny import DECODERS, FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
@@ -123,12 +123,9 @@ def test_maps_are_what_happens_when_each_value_is_zeroed_in_a_loop(family):
         assert float(ours.triu(1).max()) < 1e-12
 
 
-@pytest.mark.parametrize("task", ["single", "pair"])
-def test_company_padding_and_order_change_nothing(family, task):
-    subject = family_subject(family)
-    examples = random_examples(4, task, labels=3, longest=8)
-    (batch,) = subject.batches(examples, 4)
-    (longer,) = subject.batches(random_examples(1, task, labels=3, longest=30, seed=5), 1)
+def test_company_padding_and_order_change_nothing(family):
+    subject, (examples, other) = family_subject(family), texts_and_pairs()
+    (batch,), (longer,) = subject.batches(examples, 4), subject.batches([other], 1)
     together = scores(subject.model, join([batch, longer]))[:4, : batch.mask.shape[1]]
     torch.testing.assert_close(together.sum(1), torch.ones(4))
     assert not together[~batch.mask].any()
@@ -230,6 +227,22 @@ def test_our_models_lose_one_state_from_the_mixture(encoder, task, labels):
             expected[token] = 1 - cosine_similarity((weights[row, :, None] * values).sum(0).double(), mixed, dim=0)
         torch.testing.assert_close(ours[row].double(), expected / expected.sum(), atol=1e-4, rtol=1e-3)
     assert not ours[~batch.attended].any()
+
+
+def test_two_attended_texts_lose_a_state_of_one_of_their_mixtures():
+    model, batch = two_texts_compared(random_examples(4, "pair", labels=3))
+    ours = scores(model, batch)
+    with torch.no_grad():
+        encoded = model.encode(model.embed(batch), batch)
+        heads = model.attend(encoded, batch)
+    expected = torch.zeros_like(ours)
+    for row, token in batch.words.nonzero().tolist():
+        values = encoded[row].clone()
+        values[token] = 0
+        whole, without = ((heads[row] @ v).flatten() for v in (encoded[row], values))
+        expected[row, token] = 1 - cosine_similarity(without, whole, dim=0)
+    torch.testing.assert_close(ours, expected / expected.sum(1, keepdim=True))
+    assert (ours[batch.words] > 0).all()
 
 
 def test_a_text_of_one_word_takes_all_from_it():

@@ -7,7 +7,8 @@
 
 A token whose output no value changes has itself as its only source. Our attentive models have one step of mixing,
 Σ α·h: there the value of token t is its hidden state h_t, the attention is held fixed, and the distance is the mixed
-state's. (The projection behind it may have a single output, which has no angle.)
+state's, of two attended texts that of their two mixed states side by side. (The projection behind it may have a single
+output, which has no angle.)
 
 A value of zero is the same as a weight of zero after the softmax. So the weights are changed (tap.py), which needs to
 know nothing of how a family makes its values. One forward pass holds many copies of a text, each with another zeroed
