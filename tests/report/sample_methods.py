@@ -30,11 +30,11 @@ METHODS = {
     "deep_lift_captum": ("path", 0.9),
     "gradient_shap": ("path", 0.8),
     "lime(samples=1000)": ("removal", 0.5),
-    "kernel_shap": ("removal", 0.5),
+    "kernel_shap(samples=500)": ("removal", 0.5),
     "leave_one_out": ("removal", 0.2),
     "value_zeroing": ("attention", 0.9),
 }
-SAMPLING = {"lime(samples=1000)": 1000, "kernel_shap": 500, "smooth_grad": 10, "gradient_shap": 5}
+SAMPLING = {"lime(samples=1000)": 1000, "kernel_shap(samples=500)": 500, "smooth_grad": 10, "gradient_shap": 5}
 FLAWED = {"deep_lift_captum": "not ranked: misses the sum it promises by 45% (median)"}
 EXPERIMENTS = ("agreement", "erasure", "repeatability", "randomisation", "plausibility")
 Scores = dict[str, dict[str, np.ndarray]]

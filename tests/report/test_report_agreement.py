@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -140,11 +140,14 @@ def test_methods_that_are_not_ranked_are_marked_everywhere_and_stand_last(folder
 
 def test_own_rows_decide_who_is_marked_if_all_pairs_are(tmp_path: Path) -> None:
     reason = "not ranked: misses its sum"
-    pair = Score("kendall", 0.5, "a", "b", statistic="mean", n=9, reason=reason)
-    own = Score("rank_stability", 1.0, "b", statistic="mean", n=9)
-    results.write_tables(tmp_path, results.tables([pair, own], Origin("data", "model", 0), "agreement"))
+    common = {"statistic": "mean", "n": 9}
+    rows = [Score("kendall", 0.5, *pair, reason=reason, **common) for pair in (("a", "b"), ("a", "c"), ("b", "c"))]
+    rows.append(Score("rank_stability", 1.0, "b", **common))
+    rows.append(Score("rank_stability", 0.3, "c", reason=reason, **common))
+    rows.append(Score("samples_needed", None, "c", reason="not settled", at=0.9, **common))
+    results.write_tables(tmp_path, results.tables(rows, Origin("data", "model", 0), "agreement"))
     results.write_json(tmp_path / "run.json", {"schema_version": 1})
-    assert unranked(load(tmp_path)) == {"a": reason}
+    assert unranked(load(tmp_path)) == {"a": reason, "c": reason}
 
 
 def test_sufficiency_is_best_when_low(page: str) -> None:
@@ -317,12 +320,14 @@ INSIDE = """() => [...document.querySelectorAll('svg.chart')].flatMap((svg) => {
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_fifteen_methods_fit_a_narrow_screen(browser: sync_api.Browser, tmp_path: Path, scheme: str) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light")])
+def test_fifteen_methods_fit_the_screen(
+    browser: sync_api.Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
     path = report.write(write_methods_sample(tmp_path, how_many=8, methods=tuple(METHODS), nasty=False))
-    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    context = browser.new_context(viewport={"width": width, "height": 740}, color_scheme=scheme)
     opened = Opened(context, path)
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.page.evaluate(INSIDE) == []
     opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
     cut = "[...document.querySelectorAll('.numbers')].filter((node) => node.offsetWidth > node.parentNode.clientWidth)"

@@ -55,7 +55,7 @@ class RepeatabilityConfig:
 def repeatability(
     subject: Subject[Any], examples: Sequence[Example], config: RepeatabilityConfig, *, generator: torch.Generator
 ) -> Iterator[Row]:
-    served = (name for name, chosen in EXPLAINERS.items() if isinstance(subject.model, chosen.needs))
+    served = (name for name, chosen in EXPLAINERS.items() if chosen.serves(subject.model))
     methods = {name: usable(subject, name) for name in config.methods or served}
     for batch in subject.batches(examples, config.batch_size):
         scalar = probability_of_prediction(subject.model, batch)

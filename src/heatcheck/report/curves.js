@@ -5,11 +5,11 @@ const NAME_STEP = 14;
 
 function drawCurves(width, { lines, x: along, y: up, label, mark }) {
   const narrow = width < 480;
-  const right = width - (narrow ? 116 : 150);
+  const right = width - (narrow ? 116 : 160);
   const height = Math.max(CURVES_HEIGHT, NAME_STEP * lines.length);
   const values = lines.flatMap((one) => one.points.map(([, , value]) => value));
   const ticks = ticksOver([...up.within, ...values]);
-  const x = scale([along.from(along.ticks[0]), along.from(along.ticks[along.ticks.length - 1])], [40, right]);
+  const x = scale([along.from(along.ticks[0]), along.from(along.end ?? along.ticks[along.ticks.length - 1])], [40, right]);
   const place = (value) => x(along.from(value));
   const y = scale([ticks[0], ticks[ticks.length - 1]], [height + 20, 24]);
   const svg = canvas(width, height + 66, label);

@@ -10,7 +10,7 @@ function markedName({ name, why }) {
 // Cut at the end, so that a mark and a number stay; narrow screens get smaller letters before shorter names.
 function methodLabel(method, right, middle, narrow) {
   const tail = `${method.why ? MARK : ""}${method.number ? ` ${method.number}` : ""}`;
-  const name = clipped(method.name, (narrow ? 17 : 27) - tail.length) + tail;
+  const name = clipped(method.name, (narrow ? 17 : 26) - tail.length) + tail;
   return lettering(right, middle + 4, "end", name, narrow ? "lane-name small" : "lane-name");
 }
 
@@ -46,7 +46,7 @@ function ticksOver(values, least = 4) {
 
 function drawDots(width, { rows, guides, axis, label, within }) {
   const narrow = width < 480;
-  const left = narrow ? 118 : 176;
+  const left = narrow ? 118 : 200;
   const known = rows.flatMap(({ cell, reversed }) => [cell, reversed ?? [null]])
     .filter(([value]) => value !== null).flatMap(([value, low, high]) => [value, low ?? value, high ?? value]);
   const ticks = ticksOver([...within, ...known, ...guides.map(([, at]) => at)], narrow ? 3 : 5);

@@ -7,7 +7,7 @@ const SMALL = 0.1;
 // Names need room, cells too; on a narrow screen the cells become upright and their digits small.
 function matrixLayout(width, rows, columns, tree) {
   const narrow = width < 560;
-  const labels = narrow ? 110 : 190;
+  const labels = narrow ? 110 : 200;
   const branches = tree && !narrow ? TREE : 0;
   const cell = Math.min(52, (width - labels - branches) / Math.max(1, columns));
   const height = Math.min(36, Math.max(cell, 24));
@@ -54,7 +54,7 @@ function matrixCell({ labels, cell, height, top }, row, column, { share, text, n
 function cellText(value, room) {
   if (room < TINY && Math.abs(value) < SMALL) return "";
   const digits = value.toFixed(2).replace("-", "−").replace("−0.00", "0.00");
-  return room < 34 ? digits.replace("0.", ".") : digits;
+  return room < 34 ? digits.replace("0.", ".").replace("1.00", "1.0") : digits;
 }
 
 // One tab stop; arrow keys move in both directions over what can be chosen.

@@ -30,8 +30,8 @@ def _rounded(value: float | None) -> float | None:
 def unranked(run: Run) -> dict[str, str]:
     """Methods that the run marks as not to be ranked, and why.
 
-    The mark of a pair may be due to either: a method's own rows decide, and only where it has none do its pairs, if
-    all of them are marked.
+    The mark of a pair may be due to either. So a method's own rows decide, one mark is enough; only if it has none do
+    its pairs, and then all must be marked.
     """
     own: dict[str, list[str]] = defaultdict(list)
     pairs: dict[str, list[str]] = defaultdict(list)
@@ -40,8 +40,9 @@ def unranked(run: Run) -> dict[str, str]:
             reason = row["reason"] or ""
             for name in (subject, reference) if reference else (subject,):
                 (pairs if reference else own)[name].append(reason if reason.startswith(NOT_RANKED) else "")
-    said = {name: own.get(name) or pairs[name] for name in {*own, *pairs}}
-    return {name: reasons[0] for name, reasons in sorted(said.items()) if all(reasons)}
+    marks = {name: max(reasons) for name, reasons in own.items()}
+    marks |= {name: reasons[0] for name, reasons in pairs.items() if name not in own and all(reasons)}
+    return {name: reason for name, reason in sorted(marks.items()) if reason}
 
 
 def named(run: Run, names: Iterable[str]) -> list[dict[str, Any]]:

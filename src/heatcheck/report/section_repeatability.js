@@ -14,12 +14,11 @@ function drawSamples(host, { curves, mark }) {
   const lines = curves.filter(({ points }) => points.length);
   const most = Math.max(1, ...lines.flatMap(({ points }) => points.map(([at]) => at)));
   const ticks = [1];
-  while (ticks[ticks.length - 1] < most) ticks.push(2 * ticks[ticks.length - 1]);
-  if (ticks.length === 1) ticks.push(2);
+  while (2 * ticks[ticks.length - 1] <= most) ticks.push(2 * ticks[ticks.length - 1]);
   host.append(element("h3", {}, "With fewer and more samples"), chart);
   responsive(chart, (width) => drawCurves(width, {
     lines, mark, label: "Rank stability of each method by number of samples",
-    x: { ticks, from: Math.log2, title: "samples, times the smallest number", format: (tick) => `${tick}×`,
+    x: { ticks, end: Math.max(most, 2), from: Math.log2, title: "samples, times the smallest number", format: (tick) => `${tick}×`,
       point: ([, samples]) => countOf(samples, "sample") },
     y: { within: [0, 1], title: "rank stability (Kendall τ)" },
   }));
