@@ -13,6 +13,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from benchmarks import cases_erasure
 from heatcheck.batch import Batch, Example, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.edits import Eraser
@@ -58,8 +59,9 @@ def sum_toy(examples: list[Example], weights: dict[str, float]) -> Subject:
     return replace(small_subject(examples), model=SumToy(values), reader=vocabulary)
 
 
-def explained(subject: Subject, examples: list[Example], methods=METHODS) -> Explained:
-    found = [r for m in methods for r in explain_texts(subject, examples, m, generator=generator())]
+def explained(subject: Subject, examples: list[Example], methods=METHODS, *, special_tokens=False) -> Explained:
+    settings = {"generator": generator(), "special_tokens": special_tokens}
+    found = [r for m in methods for r in explain_texts(subject, examples, m, **settings)]
     return Explained.of(r for r in found if isinstance(r, TokenScores))
 
 
@@ -236,11 +238,11 @@ def test_tau_is_kendalls_with_the_change_when_each_word_is_deleted(tmp_path):
         assert value(frame, "tau_loo_erasure", "gradient_x_input", "delete", text=name) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("operators", [("delete", "mask"), ("pad", "sample")])
-def test_batches_and_order_do_not_change_a_number(tmp_path, operators):
+@pytest.mark.parametrize("more", [{}, {"operators": ("pad", "sample"), "unit": "token", "special_tokens": True}])
+def test_batches_and_order_do_not_change_a_number(tmp_path, more):
     subject, examples = tiny_subject(tmp_path), random_examples(7, seed=3)
-    scores = explained(subject, examples)
-    config = replace(QUICK, operators=operators)
+    config = replace(QUICK, **more)
+    scores = explained(subject, examples, special_tokens=config.special_tokens)
     one = run(subject, examples, scores, config)
     other = run(subject, examples[::-1], scores, replace(config, batch_size=2))
     key = ["measure", "subject", "setting", "at", "example_id"]
@@ -336,6 +338,20 @@ def test_methods_without_scores_and_texts_without_company(by_hand):
         run(*by_hand, replace(QUICK, methods=("lime",)))
     with pytest.raises(InputError, match="Text 't': there is no other text to sample words from"):
         run(*by_hand, replace(QUICK, operators=("sample",)))
+
+
+def test_marks_need_scores_of_their_own(by_hand):
+    with pytest.raises(ValueError, match="bad has no scores for the marks of text 't': explain with special_tokens"):
+        run(*by_hand, replace(QUICK, special_tokens=True))
+
+
+def test_the_benchmarks_peer_says_the_same(tmp_path):
+    subject, examples = tiny_subject(tmp_path), [e for e in random_examples(5, seed=7) if len(e.text.split()) > 2]
+    scores = cases_erasure.made_scores(subject, examples, 2)
+    ours, plain = (f(subject, examples, scores) for f in (cases_erasure.ours, cases_erasure.plain))
+    assert ours.keys() == plain.keys()
+    for key, values in plain.items():
+        assert ours[key] == pytest.approx(values, abs=1e-5)
 
 
 def aggregates(*rows: tuple[str, str, str, float]) -> pd.DataFrame:

@@ -33,7 +33,7 @@ from heatcheck.experiments.erasing.edits import OPERATORS, Eraser, Pool, eraser
 from heatcheck.experiments.erasing.reading import Unedited
 from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
-from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods
+from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import value_or_reason
 from heatcheck.measure.ranks import kendall
@@ -95,7 +95,7 @@ def erasure(
     pool = Pool(batches) if "sample" in config.operators else None
     for batch in batches:
         texts = Texts.of(batch, unedited, subject.labels, config)
-        scores = {name: texts.words.scores(explained.scores(batch, name).numpy()) for name in names}
+        scores = {name: word_scores(explained, batch, name, texts.words) for name in names}
         ranks = orders(texts, scores, config, generator)
         run = partial(unedited.probs_and_distance, subject.model)
         deleting = eraser(run, subject.model, batch, texts.words, "delete", None)  # τ-LOO deletes, whatever else does

@@ -28,7 +28,7 @@ from sklearn.metrics import average_precision_score
 from heatcheck.batch import Batch, Example
 from heatcheck.data.rationales import KINDS, Rationales, Span, read_rationales
 from heatcheck.errors import InputError
-from heatcheck.experiments.erasing.words import Words, chosen_methods
+from heatcheck.experiments.erasing.words import Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.models.protocols import Predictor
@@ -70,7 +70,7 @@ def plausibility(
             groups = predicted_names(subject, subject.model.probs(subject.model.predict(batch)))
         words = Words.of(batch)
         marked = marked_words(batch, words, rationales)
-        scores = {name: words.scores(explained.scores(batch, name).numpy()) for name in names}
+        scores = {name: word_scores(explained, batch, name, words) for name in names}
         for row, (text, group) in enumerate(zip(batch.example_ids, groups, strict=True)):
             real = words.real[row]
             reason = _why_not(text, marked[row, real], rationales)

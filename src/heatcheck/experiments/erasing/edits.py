@@ -21,13 +21,13 @@ from torch import Tensor
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.words import Words
-from heatcheck.explain.pieces import in_pieces
+from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.protocols import Predictor
 from heatcheck.randomness import random_numbers, text_seeds
 
 OPERATORS = ("delete", "mask", "pad", "sample")
 EDITS_AT_ONCE = 4096  # built in memory together; a multiple of what runs together, so that little is padded
-TOKENS_AT_ONCE = 2048  # of one pass: on processors more is slower, as a layer's numbers no longer fit into the cache
+TOKENS_ON_CPU = 1024  # of one pass: more is slower there, as a layer's numbers no longer fit into the cache
 Run = Callable[[Batch], Float[Tensor, "B V"]]
 
 
@@ -75,7 +75,8 @@ class Eraser:
     def _several(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"]) -> Float[ndarray, "N V"]:
         """The mean over draws, for operators that draw."""
         draws: Sequence[Tensor | None] = [None] if self._drawn is None else list(self._drawn)
-        found = [in_pieces(lambda b: self._run(trim(b)), self._edited(row, where, d), TOKENS_AT_ONCE) for d in draws]
+        at_once = TOKENS_ON_CPU if self.batch.token_ids.device.type == "cpu" else TOKENS_AT_ONCE
+        found = [in_pieces(lambda b: self._run(trim(b)), self._edited(row, where, d), at_once) for d in draws]
         return torch.stack(found).double().mean(0).cpu().numpy()
 
     def _edited(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"], drawn: Tensor | None) -> Batch:

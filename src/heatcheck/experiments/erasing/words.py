@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
+from heatcheck.experiments.explained import Explained
 
 UNITS = ("word", "token")
 
@@ -67,6 +68,14 @@ class Words:
 
     def reversed(self, ranks: Int[ndarray, "B U"]) -> Int[ndarray, "B U"]:
         return np.where(self.real, self.n[:, None] - 1 - ranks, ranks)
+
+
+def word_scores(explained: Explained, batch: Batch, name: str, words: Words) -> Float[ndarray, "B U"]:
+    """One method's scores for the words of a batch."""
+    for text, needed in zip(batch.example_ids, (words.place >= 0).sum(1), strict=True):
+        if len(explained.found[name][text][0]) < needed:
+            raise ValueError(f"{name} has no scores for the marks of text {text!r}: explain with special_tokens too.")
+    return words.scores(explained.scores(batch, name).numpy())
 
 
 def chosen_methods(asked: Sequence[str], explained: Sequence[str]) -> tuple[str, ...]:
