@@ -114,11 +114,12 @@ def test_coins_are_fair_and_differ_between_texts():
     assert float(within.abs().max()) < 5 / math.sqrt(1000)
 
 
-def test_lime_equals_captums_given_the_same_masks(tmp_path):
+@pytest.mark.parametrize("hide", ["mask", "delete"])
+def test_lime_equals_captums_given_the_same_masks(tmp_path, hide):
     subject = tiny_subject(tmp_path)
     (batch,) = subject.batches(random_examples(3, longest=8), 4)
     scalar = probability_of_prediction(subject.model, batch)
-    settings = Lime(samples=120, alpha=0.5, width=0.7)
+    settings = Lime(samples=120, alpha=0.5, width=0.7, hide=hide)
     ours = settings(subject.model, batch, scalar, generator=seeded()).scores[batch.words]
     theirs = captums(subject.model, batch, scalar, settings)
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)

@@ -17,6 +17,7 @@ from heatcheck.errors import InputError
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.explain.types import Scalar, predicted_probability, probability_of_prediction
 from heatcheck.models.protocols import Predictor
+from heatcheck.models.readout import readout_only
 
 # Padded tokens of one pass. A processor is fastest while what a layer makes of them stays in its cache (measured with
 # MiniLM: 1,200 to 1,600 tokens; 8,000 take a tenth longer); a GPU wants many.
@@ -62,7 +63,8 @@ def run_hidden(
     keep: Bool[Tensor, "N T"],
     hide: str,
 ) -> Tensor:
-    """`function` of text `row[n]` with only the words of `keep[n]`, for each n: in pieces, equal edits once.
+    """`function` of text `row[n]` with only the words of `keep[n]`, for each n: in pieces, equal edits once. It may ask
+    the model for its output, nothing else.
 
     Edits of similar length run together, so that little of what runs is padding.
     """
@@ -71,7 +73,8 @@ def run_hidden(
     lengths = (batch.mask[row] & (keep | ~batch.words[row]) if hide == "delete" else batch.mask[row]).sum(1)
     order = lengths.argsort(stable=True)
     at_once = max(1, (ON_CPU if row.device.type == "cpu" else ELSEWHERE) // max(int(lengths.max()), 1))
-    found = [_piece(function, model, batch, row[some], keep[some], hide) for some in torch.split(order, at_once)]
+    with readout_only(model):
+        found = [_piece(function, model, batch, row[some], keep[some], hide) for some in torch.split(order, at_once)]
     return torch.cat(found)[order.argsort()][where]
 
 
