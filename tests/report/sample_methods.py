@@ -121,7 +121,7 @@ def randomisation(random: np.random.Generator, found: Sequence[Text], scores: Sc
                 value = float(np.clip(stubborn**layer + 0.1 * random.normal(), -1, 1))
                 setting = "classifier" if layer == 1 else f"layer {8 - layer}"
                 common = {"example_id": text.example_id, "group": text.predicted, "setting": setting}
-                yield Score("randomisation_correlation", value, name, at=float(layer), **common)
+                yield Score("randomisation_correlation", value, name, "trained model", at=float(layer), **common)
 
 
 def plausibility(random: np.random.Generator, found: Sequence[Text], scores: Scores) -> Iterator[Score]:
@@ -129,7 +129,8 @@ def plausibility(random: np.random.Generator, found: Sequence[Text], scores: Sco
         for text in found[:50]:
             for measure, level in (("token_f1", 0.3), ("auprc", 0.4)):
                 value = float(np.clip(level + 0.03 * (number % 7) + 0.15 * random.normal(), 0, 1))
-                yield Score(measure, value, name, example_id=text.example_id, group=text.predicted)
+                reference = "chance" if name == "random" else "people"
+                yield Score(measure, value, name, reference, text.example_id, text.predicted)
 
 
 def summary(rows: Sequence[Score]) -> Iterator[Score]:
