@@ -21,6 +21,7 @@ from benchmarks.plain.model import padded
 from benchmarks.plain.training import train_epoch as plain_epoch
 from benchmarks.setting import Setting, plain_twin, token_ids
 from benchmarks.timing import Outcome, outcome, side_by_side
+from heatcheck.experiments.permutation import PermutationConfig
 from heatcheck.explain import EXPLAINERS
 from heatcheck.measure.ranks import kendall as our_kendall
 
@@ -47,7 +48,7 @@ def adversary(setting: Setting) -> Outcome:
 def permutation(setting: Setting) -> Outcome:
     """Paper 1, section 4.2.1: the draws differ, so the medians agree on average only."""
     model, plain = setting.model, setting.plain_model()
-    batches = ours.encoded(model, setting.our_batches())
+    batches = ours.encoded(model, setting.our_batches(PermutationConfig().batch_size))
     texts = [plain.encoded(t) for t in setting.plain_batches()]
     timing = side_by_side(
         lambda: ours.permutation(model, batches, PERMUTATIONS, SEED),

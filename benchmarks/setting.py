@@ -24,7 +24,7 @@ from heatcheck.models.training import train
 
 SEED = 0
 RECIPE = Recipe(epochs=2)  # enough for attention that has learned something
-OUR_BATCH = 64  # what the experiments' own settings say
+OUR_BATCH = 64  # what the experiments' own settings say, but for permutations
 FEWEST_WORDS = 2  # below this the plain leave-one-out has nothing left to attend to
 
 
@@ -44,8 +44,8 @@ class Setting:
         assert isinstance(self.subject.model, SingleText)
         return self.subject.model
 
-    def our_batches(self) -> list[Batch]:
-        return list(self.subject.batches(self.examples, OUR_BATCH))
+    def our_batches(self, size: int = OUR_BATCH) -> list[Batch]:
+        return list(self.subject.batches(self.examples, size))
 
     def plain_batches(self) -> list[Texts]:
         ids = [row for batch in self.our_batches() for row in token_ids(batch)]

@@ -26,7 +26,7 @@ def test_split_mix_is_the_published_one():
 
 def test_numbers_are_the_halves_of_split_mix():
     seeds = np.array([7, ALL], dtype=np.uint64)
-    numbers = random_numbers(seeds, 5, 3)
+    numbers = random_numbers(seeds, range(5), 3)
     assert numbers.shape == (5, 2, 3)
     for (turn, row, item), number in np.ndenumerate(numbers):
         both = split_mix(int(seeds[row]), (turn // 2 << 32) + item + 1)
@@ -35,8 +35,9 @@ def test_numbers_are_the_halves_of_split_mix():
 
 def test_numbers_do_not_depend_on_how_many_are_asked_for():
     seeds = np.array([3, 4, 5], dtype=np.uint64)
-    many = random_numbers(seeds, 9, 8)
-    assert (random_numbers(seeds[1:], 4, 5) == many[:4, 1:, :5]).all()
+    many = random_numbers(seeds, range(9), 8)
+    assert (random_numbers(seeds[1:], range(4), 5) == many[:4, 1:, :5]).all()
+    assert (random_numbers(seeds[1:], range(2, 7), 5) == many[2:7, 1:, :5]).all()
 
 
 def test_a_texts_seed_is_its_own():

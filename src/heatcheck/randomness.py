@@ -28,16 +28,16 @@ def _seed(seed: int, name: str) -> bytes:
     return hashlib.blake2b(data, digest_size=8).digest()
 
 
-def random_numbers(seeds: Int[ndarray, "B"], rounds: int, items: int) -> Int[ndarray, "R B N"]:
+def random_numbers(seeds: Int[ndarray, "B"], rounds: range, items: int) -> Int[ndarray, "R B N"]:
     """32 random bits for each round and item of each seed: the halves of SplitMix64's numbers serve two rounds.
 
-    The k-th item of a round is the same however many items and rounds there are.
+    A round's k-th number is the same whatever else is asked for. `rounds` starts at an even one.
     """
     item = np.arange(1, items + 1, dtype=np.uint64)
-    pair = np.arange((rounds + 1) // 2, dtype=np.uint64)[:, None, None] << np.uint64(32)
+    pair = np.arange(rounds.start // 2, (rounds.stop + 1) // 2, dtype=np.uint64)[:, None, None] << np.uint64(32)
     bits = _mixed(pair * STEP + (seeds[:, None] + item * STEP))
-    halves = np.empty((rounds, *bits.shape[1:]), dtype=np.uint32)
-    halves[1::2] = bits[: rounds // 2]
+    halves = np.empty((len(rounds), *bits.shape[1:]), dtype=np.uint32)
+    halves[1::2] = bits[: len(rounds) // 2]
     bits >>= np.uint64(32)
     halves[0::2] = bits
     return halves

@@ -1,5 +1,7 @@
 """Permuted attention: real permutations, the paper's loop, and a text's result is its own."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ SEEDS = np.arange(10, 18, dtype=np.uint64)
 def drawn_orders(lengths, width, rounds, seeds=SEEDS):
     """P B S: which place each place's weight came from."""
     places = torch.arange(width).expand(len(lengths), -1)
-    shuffled = shuffles(places.double(), torch.tensor(lengths), rounds, seeds[: len(lengths)])
+    shuffled = shuffles(places.double(), torch.tensor(lengths), range(rounds), seeds[: len(lengths)])
     return shuffled.long().numpy()
 
 
@@ -71,12 +73,26 @@ def test_change_is_the_papers_loop(task, labels):
         base, change = change_when_shuffled(model, encoded, attention, batch, 20, SEEDS)
         torch.testing.assert_close(base, model.probs(model.classify(encoded, attention, batch)))
         places = packing_order(batch.attended)
-        drawn = shuffles(attention[:, 0].gather(1, places), batch.attended.sum(1), 20, SEEDS)
+        drawn = shuffles(attention[:, 0].gather(1, places), batch.attended.sum(1), range(20), SEEDS)
         for p in range(20):
             permuted = torch.zeros_like(attention[:, 0]).scatter(1, places, drawn[p])
             assert (permuted[~batch.attended] == 0).all()
             probs = model.probs(model.classify(encoded, permuted[:, None], batch))
             torch.testing.assert_close(change[p], tvd(probs, base), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["single", "qa"])
+def test_long_texts_are_shuffled_fewer_times_at_once(task, monkeypatch):
+    examples = random_examples(8, task, labels=4)
+    model, vocabulary = small_model(examples, labels=4)
+    batch = vocabulary.batch(examples)
+    with torch.no_grad():
+        encoded = model.encode(model.embed(batch), batch)
+        attention = model.attend(encoded, batch)
+    whole = change_when_shuffled(model, encoded, attention, batch, 21, SEEDS)[1]
+    for numbers in (1, 5 * batch.attended.numel()):
+        monkeypatch.setattr(sys.modules[shuffles.__module__], "AT_ONCE", numbers)
+        torch.testing.assert_close(change_when_shuffled(model, encoded, attention, batch, 21, SEEDS)[1], whole)
 
 
 def test_a_texts_result_does_not_depend_on_its_company():

@@ -8,7 +8,7 @@ only the per-token logits, not the hidden states, which gives the same numbers a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +29,13 @@ from heatcheck.results import Row, Score
 
 RANDOM = 0xFFFFFFC0  # of 32 random bits, those that order the words: the lowest 6 make room for a place
 ROOM = 64  # places that fit there; a wider batch has 64-bit keys
+AT_ONCE = 1 << 21  # weights in memory: long texts are shuffled fewer times at once
 
 
 @dataclass(frozen=True)
 class PermutationConfig:
     permutations: int = 100
-    batch_size: int = 64
+    batch_size: int = 128
 
 
 def permutation(
@@ -66,16 +67,33 @@ def change_when_shuffled(
 ) -> tuple[Float[Tensor, "B L"], Float[Tensor, "P B"]]:
     """The model's output, and how far each shuffle of its attention moves it."""
     places = packing_order(batch.attended)  # B S: the words first
-    weights = attention[:, 0].gather(1, places)
-    shuffled = shuffles(weights, batch.attended.sum(1), permutations, seeds)
+    weights, lengths = attention[:, 0].gather(1, places), batch.attended.sum(1)
+    own, change = _changes(model, encoded, attention, batch, places)
+    at_once = max(AT_ONCE // weights.numel() // 2 * 2, 2)  # rounds come in pairs
+    slices = [range(permutations)[start : start + at_once] for start in range(0, permutations, at_once)]
+    return own, torch.cat([change(shuffles(weights, lengths, rounds, seeds)) for rounds in slices])
+
+
+def _changes(
+    model: AttentiveClassifier,
+    encoded: Float[Tensor, "B T H"],
+    attention: Float[Tensor, "B 1 T"],
+    batch: Batch,
+    places: Int[Tensor, "B S"],
+) -> tuple[Float[Tensor, "B L"], Callable[[Float[Tensor, "P B S"]], Float[Tensor, "P B"]]]:
+    """The model's output, and a function: how far other weights of the tokens at `places` move it."""
     if isinstance(model, LinearDecoder):
         token_logits = take_tokens(model.token_logits(encoded), places)
-        own, moved = _mixed(weights, token_logits), _mixed(shuffled, token_logits)
-        return model.probs(own), _change(model, moved, own)
+        logits = _mixed(attention[:, 0].gather(1, places), token_logits)
+        return model.probs(logits), lambda weights: _change(model, _mixed(weights, token_logits), logits)
     decide = decider(model, encoded, batch)
     own = decide(attention.transpose(0, 1))[0]
-    spread = attention.new_zeros(permutations, *attention[:, 0].shape)
-    return own, tvd(decide(spread.scatter_(2, places.expand(shuffled.shape), shuffled)), own)
+
+    def change(weights: Float[Tensor, "P B S"]) -> Float[Tensor, "P B"]:
+        spread = attention.new_zeros(len(weights), *attention[:, 0].shape)
+        return tvd(decide(spread.scatter_(2, places.expand(weights.shape), weights)), own)
+
+    return own, change
 
 
 def _mixed(weights: Float[Tensor, "*P B S"], token_logits: Float[Tensor, "B S C"]) -> Float[Tensor, "*P B C"]:
@@ -92,12 +110,12 @@ def _change(model: LinearDecoder, moved: Float[Tensor, "P B C"], own: Float[Tens
 
 
 def shuffles(
-    weights: Float[Tensor, "B S"], lengths: Int[Tensor, "B"], permutations: int, seeds: Int[ndarray, "B"]
+    weights: Float[Tensor, "B S"], lengths: Int[Tensor, "B"], rounds: range, seeds: Int[ndarray, "B"]
 ) -> Float[Tensor, "P B S"]:
     """The first weights of each row, as many as its length says, in random order, by the row's own seed."""
     size = weights.shape[1]
     inside = np.arange(size) < lengths.cpu().numpy()[:, None]
-    sources = _shuffled_places(random_numbers(seeds, permutations, size), inside)
+    sources = _shuffled_places(random_numbers(seeds, rounds, size), inside)
     sources += (np.arange(inside.size).reshape(inside.shape) - np.arange(size)).astype(sources.dtype)  # row starts
     flat = torch.from_numpy(sources).to(weights.device)
     return weights.flatten().index_select(0, flat.flatten()).view(flat.shape)
