@@ -6,9 +6,12 @@ In Python `heatcheck.audit(...)` and `heatcheck.run(...)` return a `Run`, which 
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import shutil
+import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -18,11 +21,15 @@ import torch
 from heatcheck import report, results, runner
 from heatcheck.data.dataset import Dataset
 from heatcheck.data.sources import DEFAULT, Columns
-from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
-from heatcheck.models import checkpoint
+from heatcheck.experiments import EXPERIMENTS
+from heatcheck.explain.method import split
+from heatcheck.models import checkpoint, finetune
+from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
+from heatcheck.models.loading import is_transformer, load_subject
+from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, fitted_spec
@@ -79,12 +86,13 @@ def run_request(request: Request, out: Path, *, command: str = "", progress: Pro
 class Options(TypedDict, total=False):
     """What `audit` and `run` take by name beside the obvious; see `Request`."""
 
+    reading: TransformerSpec
     columns: Columns
     labels: Mapping[str, str]
     data_dir: Path
     skip_bad_rows: bool
     split: str
-    spec: ModelSpec
+    spec: ModelSpec | TransformerSpec
     recipe: Recipe
     experiments: tuple[str, ...]
     configs: Mapping[str, Any]
@@ -93,7 +101,7 @@ class Options(TypedDict, total=False):
 
 
 def audit(
-    model: str | Path | None = None,
+    model: str | Path | Predict | None = None,
     data: str | Path = DEFAULT,
     *,
     out: str | Path | None = None,
@@ -108,7 +116,7 @@ def audit(
 
 def run(
     experiment: str,
-    model: str | Path | None = None,
+    model: str | Path | Predict | None = None,
     data: str | Path = DEFAULT,
     *,
     out: str | Path | None = None,
@@ -131,15 +139,22 @@ def train_model(request: Request, out: Path, *, progress: Progress | None = None
     if out.exists() and any(out.iterdir()):
         return _same_model(request, data, out)
     check_trainable(data)
-    vectors_fingerprint(request.recipe.vectors)
+    runner.starting_point(request)
     folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
     os.replace(folder, out)
     shutil.rmtree(folder.parent, ignore_errors=True)
-    return checkpoint.load(out)
+    return load_subject(TransformerSpec(str(out)))
 
 
 def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
     """The model in `out`, if it is the one that was asked for."""
+    other = InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
+    if isinstance(request.spec, TransformerSpec) != is_transformer(str(out)):
+        raise other
+    if isinstance(request.spec, TransformerSpec):
+        if not finetune.same_training(out, request.spec, request.recipe, request.seed, data):
+            raise other
+        return load_subject(TransformerSpec(str(out)))
     there = checkpoint.load(out)
     same_training = (there.recipe, there.seed, there.trained_on) == (request.recipe, request.seed, data.fingerprint())
     spec = there.spec
@@ -148,21 +163,62 @@ def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
         and isinstance(spec, ModelSpec)
         and spec == fitted_spec(request.spec, data, spec.vocabulary_size, spec.embedding_width)
     ):
-        raise InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
+        raise other
     return there
 
 
-def make_request(model: str | Path | None, data: str | Path, limit: int | None, seed: int, options: Options) -> Request:
+def make_request(
+    model: str | Path | Predict | None, data: str | Path, limit: int | None, seed: int, options: Options
+) -> Request:
     """A request with this machine's cores and device filled in."""
     device = choose_device(options.get("device", "auto"))
     threads = options.get("threads", available_cores())
-    path = None if model is None else Path(model)
     given: Options = {**options, "device": device, "threads": threads}
-    return Request(model=path, data=str(data), limit=limit, seed=seed, **given)
+    name = getattr(model, "__qualname__", "black box") if callable(model) else None if model is None else str(model)
+    predict = model if callable(model) else None
+    return Request(model=name, predict=predict, data=str(data), limit=limit, seed=seed, **given)
+
+
+def find_function(name: str) -> Predict:
+    """The function that `python:module:function` names; modules of the current folder are found too."""
+    _, _, target = name.partition(":")
+    module, _, function = target.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"--model {name}: {error}. Give it as python:module:function.") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(found):
+        raise InputError(f"--model {name}: {function} is not a function.")
+    predict: Predict = found
+    return predict
+
+
+def default_limit(model: str | None) -> int:
+    """So that an audit takes minutes: explanations of a transformer take far longer than those of our models."""
+    return 1000 if model is None or not (is_transformer(model) or model.startswith("python:")) else 100
+
+
+def explaining_configs(
+    methods: str | None, *, special_tokens: bool = False, rationales: Path | None = None
+) -> dict[str, Any]:
+    """The settings of every experiment that compares explanations, with these changes."""
+    changes: dict[str, Any] = {"special_tokens": special_tokens, "rationales": rationales}
+    if methods is not None:
+        changes["methods"] = split(methods)
+    found = {}
+    for name, experiment in EXPERIMENTS.items():
+        known = {f.name for f in fields(experiment.config)}
+        here = {key: value for key, value in changes.items() if key in known and value not in (None, False)}
+        if here:
+            found[name] = experiment.config(**here)
+    return found
 
 
 def default_folder(what: str, request: Request) -> Path:
-    model = request.model.name if request.model else request.spec.encoder
+    model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
     return Path("runs") / f"{what}-{Path(request.data).stem.replace(':', '-')}-{model}"
 
 

@@ -36,7 +36,33 @@ DataFlag = Annotated[
     ),
 ]
 ModelFlag = Annotated[
-    Path | None, typer.Option("--model", help="A folder that `heatcheck train` wrote. Left out: train our own first.")
+    str | None,
+    typer.Option(
+        "--model",
+        help="A Hugging Face classifier (folder or hub id), a folder of `heatcheck train`, or a Python function "
+        "from texts to probabilities, python:module:function. Left out: train our own first.",
+    ),
+]
+RevisionFlag = Annotated[str | None, typer.Option("--revision", help="Of a hub model: branch, tag or commit.")]
+RemoteFlag = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that the model's author wrote. Off by default.")
+]
+MaxLengthFlag = Annotated[
+    int | None,
+    typer.Option("--max-length", min=8, help="Tokens of a text that a transformer reads. Default: all it can."),
+]
+WindowsFlag = Annotated[
+    bool, typer.Option("--windows", help="Read longer texts whole, in overlapping windows, instead of cutting them.")
+]
+MethodsFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        help="Explanation methods to compare, of `heatcheck list explainers`: 'gradient,lime(samples=200)'.",
+    ),
+]
+SpecialFlag = Annotated[
+    bool, typer.Option("--special-tokens", help="Let [CLS] and the like take part in rankings, as paper 5 did.")
 ]
 OutFlag = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results. Repeating a command continues there.")
@@ -59,7 +85,6 @@ AttentionFlag = Annotated[str, typer.Option("--attention", help="additive or dot
 TemperatureFlag = Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")]
 EpochsFlag = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training texts.")]
 VectorsFlag = Annotated[str, typer.Option("--vectors", help="packaged, none, or a GloVe or fastText file.")]
-RateFlag = Annotated[float, typer.Option("--learning-rate", help="Of Adam.")]
 SolverFlag = Annotated[str, typer.Option("--solver", help="adversarial_attention: auto, exact, published or search.")]
 EpsilonFlag = Annotated[
     float | None,
@@ -79,7 +104,7 @@ def audit(
     split: SplitColumnFlag = None,
     data_dir: DataDirFlag = None,
     skip_bad_rows: SkipFlag = False,
-    limit: LimitFlag = 1000,
+    limit: LimitFlag = None,
     seed: SeedFlag = 0,
     threads: ThreadsFlag = None,
     device: DeviceFlag = "auto",
@@ -87,13 +112,25 @@ def audit(
     attention: AttentionFlag = "additive",
     epochs: EpochsFlag = 8,
     vectors: VectorsFlag = "packaged",
+    methods: MethodsFlag = None,
+    special_tokens: SpecialFlag = False,
+    revision: RevisionFlag = None,
+    trust_remote_code: RemoteFlag = False,
+    max_length: MaxLengthFlag = None,
+    windows: WindowsFlag = False,
 ) -> None:
-    """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job."""
+    """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job.
+
+    Tests 1000 held-out texts of one of our models and 100 of a transformer, unless --limit says otherwise.
+    """
     from heatcheck import api
 
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options |= _training(encoder, attention, epochs, vectors)
-    request = api.make_request(model, data, limit, seed, options)
+    options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
+    options["configs"] = _explaining(methods, special_tokens)
+    limit = limit or api.default_limit(model)
+    request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder("audit", request))
 
 
@@ -116,6 +153,15 @@ def run(
     device: DeviceFlag = "auto",
     solver: SolverFlag = "auto",
     epsilon: EpsilonFlag = None,
+    methods: MethodsFlag = None,
+    special_tokens: SpecialFlag = False,
+    rationales: Annotated[
+        Path | None, typer.Option("--rationales", help="plausibility: a file with the words that people marked.")
+    ] = None,
+    revision: RevisionFlag = None,
+    trust_remote_code: RemoteFlag = False,
+    max_length: MaxLengthFlag = None,
+    windows: WindowsFlag = False,
 ) -> None:
     """Run one experiment."""
     from heatcheck import api
@@ -125,8 +171,10 @@ def run(
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options["experiments"] = (experiment,)
-    options["configs"] = {"adversarial_attention": AdversarialConfig(solver=solver, epsilon=epsilon)}
-    request = api.make_request(model, data, limit, seed, options)
+    options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
+    options["configs"] = _explaining(methods, special_tokens, rationales)
+    options["configs"]["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
+    request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder(experiment, request))
 
 
@@ -147,21 +195,44 @@ def train(
     encoder: EncoderFlag = "bilstm",
     attention: AttentionFlag = "additive",
     temperature: TemperatureFlag = 1.0,
-    epochs: EpochsFlag = 8,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
+    ] = None,
     vectors: VectorsFlag = "packaged",
-    learning_rate: RateFlag = 1e-3,
+    learning_rate: Annotated[
+        float | None, typer.Option("--learning-rate", help="Default: 0.001; fine-tuning: 0.00005.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", help="Fine-tune this transformer (folder or hub id; `minilm`: the packaged one) instead."
+        ),
+    ] = None,
+    uniform: Annotated[
+        bool, typer.Option("--uniform", help="With equal attention weights everywhere, to see whether they are needed.")
+    ] = False,
+    revision: RevisionFlag = None,
+    trust_remote_code: RemoteFlag = False,
+    max_length: MaxLengthFlag = None,
 ) -> None:
-    """Train one of our own attention models."""
+    """Train one of our own attention models, or fine-tune a transformer (--model)."""
     from heatcheck import api
 
-    training = _training(encoder, attention, epochs, vectors)
-    training["spec"] = replace(training["spec"], temperature=temperature)
-    training["recipe"] = replace(training["recipe"], learning_rate=learning_rate)
+    if model is not None:
+        training = _fine_tuning(
+            replace(_reading(revision, trust_remote_code, max_length, False), source=model), uniform
+        )
+    else:
+        training = _training(encoder, attention, 8, vectors)
+        training["spec"] = replace(training["spec"], temperature=temperature)
+    changes = {"epochs": epochs, "learning_rate": learning_rate}
+    training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device) | training
     request = api.make_request(None, data, None, seed, options)
     with _bars() as progress:
         subject = api.train_model(request, out, progress=progress)
-    best = max(subject.history[1:] or subject.history, key=lambda e: e.selected_by)
+    first = subject.recipe.first_eligible_epoch if subject.recipe else 1
+    best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
     _say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
 
 
@@ -267,6 +338,32 @@ def _training(encoder: str, attention: str, epochs: int, vectors: str) -> dict[s
     from heatcheck.models.spec import ModelSpec
 
     return {"spec": ModelSpec(encoder=encoder, attention=attention), "recipe": Recipe(epochs=epochs, vectors=vectors)}
+
+
+def _fine_tuning(spec: Any, uniform: bool) -> dict[str, Any]:
+    from heatcheck.models.finetune import FINE_TUNING
+
+    return {"spec": replace(spec, uniform=uniform), "recipe": FINE_TUNING}
+
+
+def _reading(revision: str | None, trust_remote_code: bool, max_length: int | None, windows: bool) -> Any:
+    from heatcheck.models.pretrained import TransformerSpec
+
+    return TransformerSpec("", revision, trust_remote_code, max_length, windows)
+
+
+def _model(name: str | None) -> Any:
+    """`python:module:function` is the function itself."""
+    from heatcheck.api import find_function
+
+    return find_function(name) if name is not None and name.startswith("python:") else name
+
+
+def _explaining(methods: str | None, special_tokens: bool, rationales: Path | None = None) -> dict[str, Any]:
+    """The configs of all experiments that compare explanations."""
+    from heatcheck.api import explaining_configs
+
+    return explaining_configs(methods, special_tokens=special_tokens, rationales=rationales)
 
 
 def _catalogue() -> dict[str, dict[str, str]]:

@@ -1,8 +1,7 @@
-"""From a request to a run folder: train or load the model, run the experiments, write tables and report.
+"""From a request to a run folder: train or load the model, explain, run the experiments, write the tables.
 
-Every piece of work is a step of the folder's store: a trained model, an experiment on a shard of the texts. Killing the
-process loses the step it was in; repeating the same request continues. Texts stream through in shards, so memory does
-not grow with their number.
+Every piece of work is a step of the folder's store (see work.py). Killing the process loses the step it was in;
+repeating the same request continues.
 """
 
 from __future__ import annotations
@@ -11,16 +10,11 @@ import importlib.metadata
 import platform
 import random
 import time
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
 
 from heatcheck import results
@@ -31,25 +25,34 @@ from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
-from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
-from heatcheck.models import checkpoint
+from heatcheck.models import blackbox, checkpoint, finetune
+from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
+from heatcheck.models.protocols import AttentiveClassifier, Classifier
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, train
 from heatcheck.progress import Progress, Silent
-from heatcheck.results import SCHEMA_VERSION, TABLES, Origin
+from heatcheck.results import SCHEMA_VERSION, Origin
+from heatcheck.tables import aggregates, write_tables
 from heatcheck.verdict import verdict
+from heatcheck.work import Work, check_served, with_methods
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")
-SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
+TRANSFORMER_BATTERY = ("agreement", "erasure")
+BLACK_BOX_BATTERY = ("agreement", "erasure")
 
 
 @dataclass(frozen=True)
 class Request:
-    """Everything a run depends on. Without a `model` folder one is trained by `spec` and `recipe`."""
+    """Everything a run depends on. Without a `model` one is trained by `spec` and `recipe`; without `experiments` those
+    run that this kind of model can serve."""
 
-    model: Path | None = None
+    model: str | None = None
+    predict: Predict | None = None  # a black box: texts to probabilities; `model` is then its name
+    reading: TransformerSpec = field(default_factory=lambda: TransformerSpec(""))  # how to take a Hugging Face model
     data: str = DEFAULT
     columns: Columns = field(default_factory=Columns)
     labels: Mapping[str, str] | None = None
@@ -57,9 +60,9 @@ class Request:
     skip_bad_rows: bool = False
     split: str = TEST
     limit: int | None = None
-    spec: ModelSpec = field(default_factory=ModelSpec)
+    spec: ModelSpec | TransformerSpec = field(default_factory=ModelSpec)
     recipe: Recipe = field(default_factory=Recipe)
-    experiments: tuple[str, ...] = BATTERY
+    experiments: tuple[str, ...] | None = None
     configs: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     device: str = "cpu"
@@ -72,13 +75,17 @@ class Request:
     def config(self, experiment: str) -> Any:
         return self.configs.get(experiment) or EXPERIMENTS[experiment].config()
 
+    def all_configs(self) -> dict[str, Any]:
+        return {name: self.config(name) for name in ("performance", *(self.experiments or ()))}
+
     def settings(self) -> dict[str, Any]:
         """As plain JSON: what run.json records and what tells one run from another."""
-        chosen = {name: asdict(self.config(name)) for name in ("performance", *self.experiments)}
+        chosen = {name: asdict(config) for name, config in self.all_configs().items()}
         plain = {name: getattr(self, name) for name in ("data", "skip_bad_rows", "split", "limit", "seed", "device")}
         return {
             **plain,
-            "model": None if self.model is None else str(self.model),
+            "model": self.model,
+            "reading": asdict(self.reading),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "columns": asdict(self.columns),
             "labels": None if self.labels is None else dict(self.labels),
@@ -91,37 +98,51 @@ class Request:
 def execute(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Path:
     """Do all of `request`, into the folder `out`; what is there already is reused."""
     progress = progress or Silent()
-    check_experiments(request.experiments)
+    check_experiments(request.experiments or ())
     began = time.monotonic()
     torch.set_num_threads(request.threads)
-    given = None if request.model is None else checkpoint.load(request.model, request.device)
-    data = load_data(request, given)
+    given, data = load_model_and_data(request)
+    if request.experiments is None:
+        request = replace(request, experiments=battery(given))
     check_fit(request, data, given)
     claim(out, request, command)  # nothing is written before this: wrong input leaves nothing behind
     store = Store(out / "steps")
-    model_folder = request.model or train_step(request, data, store, progress)
-    subject = given or checkpoint.load(model_folder, request.device)
+    model_folder = request.model or str(train_step(request, data, store, progress))
+    subject = given or load_subject(TransformerSpec(model_folder), request.device)
     examples, notes = texts_under_test(request, data, subject)
+    configs = with_methods(request.all_configs(), subject)
+    origin = Origin(request.data, subject.name, request.seed)
+    work = Work(subject, examples, configs, origin, request.device, request.threads, store, progress)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
-    for name in ("performance", *request.experiments):
-        started = time.monotonic()
-        shards[name] = list(_run_experiment(name, request, subject, examples, model_folder, store, progress))
-        durations[name] = time.monotonic() - started
+    for name, folders in work.run():
+        shards[name] = folders
+        durations[name] = time.monotonic() - began - sum(durations.values())
     progress.task("tables", 1)
-    write_tables(out, shards, subject, request)
+    write_tables(out, shards, subject.labels, origin)
     description = _describe(request, data, subject, examples, model_folder)
     extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
-    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(_aggregates(out))})
+    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(aggregates(out))})
     progress.advance(1)
     return out
 
 
-def _aggregates(out: Path) -> pd.DataFrame:
-    columns = ("measure", "statistic", "setting", "group", "example_id", "value", "low", "high", "n")
-    table = results.read_table(out, "scores", columns)
-    frame: pd.DataFrame = table.filter(pc.is_null(table["example_id"])).to_pandas()
-    return frame
+def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]:
+    """A black box takes its classes from the data; other models have their own."""
+    if request.predict is not None:
+        data = load_data(request)
+        return blackbox.as_subject(request.predict, data.labels, request.model or "black box"), data
+    if request.model is None:
+        return None, load_data(request)
+    given = load_subject(replace(request.reading, source=request.model), request.device)
+    return given, load_data(request, given)
+
+
+def battery(given: Subject[Any] | None) -> tuple[str, ...]:
+    """The tests for this kind of model; None is one of ours, to be trained."""
+    if given is None or isinstance(given.model, AttentiveClassifier):
+        return BATTERY
+    return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
 
 
 def check_experiments(names: Sequence[str]) -> None:
@@ -150,7 +171,7 @@ def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
     """For a given model the classes are its own, and rows are split as they were when it was trained."""
     labels = request.labels
     if labels is None and given is not None and not is_named(request.data):
-        labels = {label: label for label in given.labels}
+        labels = known_labels(given)
     return load(
         request.data,
         request.columns,
@@ -161,13 +182,28 @@ def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
     )
 
 
+def known_labels(given: Subject[Any]) -> dict[str, str]:
+    """What a label column may say. A transformer's classes have numbers too, and files often hold those."""
+    names = {label: label for label in given.labels}
+    if given.spec.task == "any":
+        names |= {str(i): label for i, label in enumerate(given.labels) if str(i) not in names}
+    return names
+
+
+def starting_point(request: Request) -> str:
+    """Fingerprint of what training starts from: word vectors, or pretrained weights."""
+    if isinstance(request.spec, TransformerSpec):
+        return source_fingerprint(resolve(request.spec.source))
+    return vectors_fingerprint(request.recipe.vectors)
+
+
 def train_step(request: Request, data: Dataset, store: Store, progress: Progress) -> Path:
     """The folder of the trained model: found again, or trained, from its last epoch if it was killed."""
     key = {
         "data": data.fingerprint(),
         "spec": asdict(request.spec),
         "recipe": asdict(request.recipe),
-        "vectors": vectors_fingerprint(request.recipe.vectors),
+        "starts_from": starting_point(request),
         "version": importlib.metadata.version("heatcheck"),
         "seed": request.seed,
         "device": request.device,
@@ -175,18 +211,18 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     }
 
     def work(folder: Path) -> None:
-        progress.task(f"train {request.spec.encoder} ({request.spec.attention})", request.recipe.epochs)
+        progress.task(f"train {request.spec.short_name}", request.recipe.epochs)
         resume = folder / "resume.safetensors"
-        subject = train(
-            data,
-            request.spec,
-            request.recipe,
-            seed=request.seed,
-            device=request.device,
-            resume=resume,
-            progress=lambda epoch, part: progress.advance(epoch + part),
-        )
-        checkpoint.save(subject, folder)
+        settings: dict[str, Any] = {
+            "seed": request.seed,
+            "device": request.device,
+            "resume": resume,
+            "progress": lambda epoch, part: progress.advance(epoch + part),
+        }
+        if isinstance(request.spec, TransformerSpec):
+            finetune.save(finetune.fine_tune(data, request.spec, request.recipe, **settings), folder)
+        else:
+            checkpoint.save(train(data, request.spec, request.recipe, **settings), folder)
         resume.unlink(missing_ok=True)
 
     return store.step("train", key, work)
@@ -227,18 +263,20 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> 
 
 def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> None:
     """Can this data be tested, with the model that was given or after training one?"""
-    for name in request.experiments:
-        EXPERIMENTS[name].check(request.config(name), data.task, len((given or data).labels))
+    for name, config in request.all_configs().items():
+        EXPERIMENTS[name].check(config, data.task, len((given or data).labels))
     if given is None:
         check_trainable(data)
-        vectors_fingerprint(request.recipe.vectors)
+        starting_point(request)
+    else:
+        check_served(given, with_methods(request.all_configs(), given))
     if not data.splits.get(request.split):
         sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
         raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
     if given is None:
         return
     task = "single" if data.task == "single" else "pair"
-    if task != given.spec.task:
+    if given.spec.task not in (task, "any"):
         kinds = {"single": "a single text", "pair": "pairs of texts"}
         raise InputError(f"{data.name} has {kinds[task]}, but {given.name} takes {kinds[given.spec.task]}.")
     unknown = [label for label in data.labels if label not in given.labels]
@@ -261,79 +299,10 @@ def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subje
     return [renumbered(e) for e in examples]
 
 
-def _run_experiment(
-    name: str,
-    request: Request,
-    subject: Subject[Any],
-    examples: Sequence[Example],
-    model_folder: Path,
-    store: Store,
-    progress: Progress,
-) -> Iterator[Path]:
-    experiment = EXPERIMENTS[name]
-    if not isinstance(subject.model, experiment.needs):
-        raise InputError(f"{name} needs an {experiment.needs.__name__}, which {subject.name} is not.")
-    model = {file: checkpoint.fingerprint(model_folder / file) for file in (checkpoint.WEIGHTS, checkpoint.DESCRIPTION)}
-    progress.task(name.replace("_", " "), len(examples))
-    for start in range(0, len(examples), SHARD):
-        shard = examples[start : start + SHARD]
-        key = {
-            "model": model,
-            "data": request.data,
-            "version": importlib.metadata.version("heatcheck"),
-            "revision": experiment.revision,
-            "config": asdict(request.config(name)),
-            "texts": examples_fingerprint(shard),
-            "seed": request.seed,
-            "device": request.device,
-            "threads": request.threads,
-        }
-
-        def work(folder: Path, shard: Sequence[Example] = shard) -> None:
-            generator = torch.Generator().manual_seed(zlib.crc32(f"{request.seed}/{name}".encode()))
-            rows = experiment.measure(subject, shard, request.config(name), generator=generator)
-            origin = Origin(request.data, subject.name, request.seed)
-            results.write_tables(folder, results.tables(rows, origin, name))
-
-        yield store.step(name, key, work)
-        progress.advance(start + len(shard))
-
-
-def write_tables(out: Path, shards: dict[str, list[Path]], subject: Subject[Any], request: Request) -> None:
-    """The run's three tables: all shards one after another, then the aggregates."""
-    folders = [folder for found in shards.values() for folder in found]
-    for name in ("tokens", "examples"):
-        _concatenate(out / f"{name}.parquet", [f / f"{name}.parquet" for f in folders], name)
-    origin = Origin(request.data, subject.name, request.seed)
-    aggregates = [_performance_table(out, subject, origin, request.seed)]
-    for experiment, found in shards.items():
-        scores = pa.concat_tables([results.read_table(f, "scores", SUMMARISED) for f in found])
-        if len(scores):
-            rows = summarise(scores.to_pandas(), seed=request.seed)
-            aggregates.append(results.tables(rows, origin, experiment)["scores"])
-    _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
-
-
-def _performance_table(out: Path, subject: Subject[Any], origin: Origin, seed: int) -> pa.Table:
-    examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "log_odds"]).to_pandas()
-    rows = summarise_performance(examples, subject.labels, seed=seed)
-    return results.tables(rows, origin, "performance")["scores"]
-
-
-def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[pa.Table] = ()) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    with pq.ParquetWriter(partial, TABLES[table], compression="zstd") as writer:
-        for part in parts:
-            writer.write_table(pq.read_table(part))
-        for extra in more:
-            writer.write_table(extra)
-    partial.replace(path)
-
-
 def _describe(
-    request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], model_folder: Path
+    request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], model_folder: str
 ) -> dict[str, Any]:
-    packages = ("heatcheck", "torch", "numpy", "scipy", "scikit-learn", "pyarrow")
+    packages = ("heatcheck", "torch", "transformers", "captum", "numpy", "scipy", "scikit-learn", "pyarrow")
     return {
         "schema_version": SCHEMA_VERSION,
         "identity": digest(request.settings()),
@@ -345,12 +314,12 @@ def _describe(
         "fingerprints": {
             "data": data.fingerprint(),
             "texts": examples_fingerprint(examples),
-            "weights": checkpoint.fingerprint(model_folder / checkpoint.WEIGHTS)[:16],
+            "weights": subject.fingerprint[:16],
         },
         "threads": request.threads,
         "model": {
             "name": subject.name,
-            "folder": str(model_folder),
+            "folder": model_folder,
             "description": subject.spec.describe(),
             **asdict(subject.spec),
             "history": [asdict(e) for e in subject.history],

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
+from heatcheck.experiments.agreement import AgreementConfig, agreement
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
+from heatcheck.experiments.erasure import ErasureConfig, erasure
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
-from heatcheck.models.protocols import AttentiveClassifier, Predictor
+from heatcheck.experiments.plausibility import PlausibilityConfig, plausibility
+from heatcheck.experiments.randomisation import RandomisationConfig, randomisation
+from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
+from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
 from heatcheck.results import Row
 
 
@@ -54,5 +59,43 @@ EXPERIMENTS: dict[str, Experiment] = {
         "How different can attention be for the same output?",
         "Jain & Wallace 2019, section 4.2.2",
         check=check_solver,
+    ),
+    "agreement": Experiment(
+        agreement,
+        AgreementConfig,
+        Predictor,
+        "Do explanation methods rank the words alike?",
+        "Neely et al. 2022",
+        explained=True,
+    ),
+    "erasure": Experiment(
+        erasure,
+        ErasureConfig,
+        Predictor,
+        "What happens when the words it names are removed?",
+        "DeYoung et al. 2020",
+        explained=True,
+    ),
+    "repeatability": Experiment(
+        repeatability,
+        RepeatabilityConfig,
+        Predictor,
+        "Same text, another seed: the same explanation?",
+        "beyond the papers",
+    ),
+    "randomisation": Experiment(
+        randomisation,
+        RandomisationConfig,
+        Classifier,
+        "Random weights: does the explanation change?",
+        "Adebayo et al. 2018",
+    ),
+    "plausibility": Experiment(
+        plausibility,
+        PlausibilityConfig,
+        Predictor,
+        "Does it mark the words that people mark?",
+        "DeYoung et al. 2020",
+        explained=True,
     ),
 }

@@ -86,8 +86,6 @@ def explain_texts(
 def usable(subject: Subject[Any], name: str) -> Method:
     """The method, if this model can serve it."""
     chosen = method(name)
-    if not isinstance(subject.model, chosen.needs):
-        raise InputError(
-            f"{name} needs a {chosen.needs.__name__}, which {subject.name} is not. Leave it out of --methods."
-        )
+    if not chosen.serves(subject.model):
+        raise InputError(f"{name} needs a {chosen.needed}, which {subject.name} is not. Leave it out of --methods.")
     return chosen

@@ -10,36 +10,26 @@ operation without a rule gets the average of Captum's form, with a note and with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
-from heatcheck.data.vocabulary import MARKS
 from heatcheck.errors import InputError
 from heatcheck.explain.deep_lift import Contribute, attribution, exact, held, missed
 from heatcheck.explain.deep_lift_captum import NOTE, by_captum
 from heatcheck.explain.differences import NoRuleError
 from heatcheck.explain.types import Explanation, Scalar
-from heatcheck.models.protocols import Classifier
+from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
-
-
-@runtime_checkable
-class HasTable(Protocol):
-    """Our own models: the ids behind the marks are all words."""
-
-    embedding: nn.Embedding
 
 
 @dataclass(frozen=True)
 class DeepShap:
-    """`vocabulary`: words are drawn from the ids below it; by default all that the model's own table has."""
+    """`samples` baselines."""
 
     samples: int = 5
-    vocabulary: int | None = None
 
     def __post_init__(self) -> None:
         if self.samples < 1:
@@ -58,25 +48,15 @@ class DeepShap:
 
     def _random_words(self, model: Classifier, batch: Batch, generator: torch.Generator) -> Int[Tensor, "N B T"]:
         """Belong to the text: the same whatever its company and padding are."""
-        size, words = self._vocabulary(model), batch.words.cpu()
+        if not isinstance(model, KnowsWords) or not len(model.ordinary_ids):
+            raise InputError(f"deep_shap: {type(model).__name__} does not say which words there are to draw from.")
+        vocabulary, words = model.ordinary_ids.cpu(), batch.words.cpu()
         ids = torch.zeros(self.samples, *words.shape, dtype=torch.long)
         for row, seed in enumerate(text_seeds(generator, batch.example_ids).tolist()):
             own = torch.Generator().manual_seed(seed % 2**63)
-            ids[:, row, words[row]] = torch.randint(
-                len(MARKS), size, (self.samples, int(words[row].sum())), generator=own
-            )
+            drawn = torch.randint(len(vocabulary), (self.samples, int(words[row].sum())), generator=own)
+            ids[:, row, words[row]] = vocabulary[drawn]
         return ids.to(batch.token_ids.device)
-
-    def _vocabulary(self, model: Classifier) -> int:
-        size = self.vocabulary
-        if size is None and isinstance(model, HasTable):
-            size = model.embedding.num_embeddings
-        if size is None or size <= len(MARKS):
-            raise InputError(
-                f"deep_shap: there are no words to draw from ({size} ids, of which {len(MARKS)} are marks). "
-                "Say how many the model knows: deep_shap(vocabulary=30000)."
-            )
-        return size
 
 
 def _average(

@@ -16,10 +16,19 @@ class Method:
     """An explainer and what a table must know of it."""
 
     explain: Explainer
-    needs: type[Any]  # the protocol that the model must offer
+    needs: type[Any] | tuple[type[Any], ...]  # the protocol that the model must offer, or one of these
     random: bool = False  # another seed gives other scores
     ranked: bool = True  # False: shown with its flaw, never compared with others
     about: str = ""
+
+    def serves(self, model: Any) -> bool:
+        return isinstance(model, self.needs)
+
+    @property
+    def needed(self) -> str:
+        """For sentences."""
+        kinds = self.needs if isinstance(self.needs, tuple) else (self.needs,)
+        return " or ".join(kind.__name__ for kind in kinds)
 
     def settings(self) -> dict[str, Any]:
         """What a run records; a plain function has no settings."""

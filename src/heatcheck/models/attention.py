@@ -13,6 +13,7 @@ import torch
 from entmax import entmax15
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 LOWEST = -1e9  # entmax squares what it is given: the lowest float would overflow
 
@@ -74,8 +75,17 @@ def weigh(
         return masked_softmax(scores, mask, temperature)
     if weighting == "uniform":
         return mask / mask.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
-    weights: Tensor = entmax15((scores / temperature).masked_fill(~mask, LOWEST), dim=-1)
-    return weights * mask
+    return _entmax((scores / temperature).masked_fill(~mask, LOWEST)) * mask
+
+
+def _entmax(scores: Float[Tensor, "*N T"]) -> Float[Tensor, "*N T"]:
+    """Offered to tensors that follow what is done to them (DeepLIFT's): they cannot see inside an autograd function."""
+    weights: Tensor = (
+        handle_torch_function(entmax15, (scores,), scores, dim=-1)
+        if has_torch_function_unary(scores)
+        else entmax15(scores, dim=-1)
+    )
+    return weights
 
 
 def masked_softmax(

@@ -12,11 +12,11 @@ import abc
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import PAIR, TEXT, Batch, packing_order
-from heatcheck.data.vocabulary import PAD, UNKNOWN
+from heatcheck.data.vocabulary import MARKS, PAD, UNKNOWN
 from heatcheck.models.attention import Attention, weigh
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
@@ -58,6 +58,10 @@ class Attentive(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
+
+    @property
+    def ordinary_ids(self) -> Int[Tensor, "V"]:
+        return torch.arange(len(MARKS), self.embedding.num_embeddings)
 
     @final
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import PAIR, TEXT, Batch
-from heatcheck.data.vocabulary import PAD, UNKNOWN
+from heatcheck.data.vocabulary import MARKS, PAD, UNKNOWN
 from heatcheck.models.attention import Attention, weigh
 from heatcheck.models.attentive import encode_segments
 from heatcheck.models.encoders import Encoder
@@ -43,6 +43,10 @@ class ComparedTexts(nn.Module):
         self.compare = nn.Linear(4 * encoder.width, 1 if n_labels == 2 else n_labels)
         self.temperature, self.weighting = temperature, weighting
         self.kind = "binary" if n_labels == 2 else "categorical"
+
+    @property
+    def ordinary_ids(self) -> Int[Tensor, "V"]:
+        return torch.arange(len(MARKS), self.embedding.num_embeddings)
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
         embeddings: Tensor = self.embedding(batch.token_ids)

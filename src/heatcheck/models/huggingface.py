@@ -29,8 +29,18 @@ class HuggingFaceClassifier(nn.Module):
 
     kind: Kind = "categorical"
 
-    def __init__(self, network: Any, *, pad_id: int, mask_id: int, max_length: int, segments: bool) -> None:
+    def __init__(
+        self,
+        network: Any,
+        *,
+        pad_id: int,
+        mask_id: int,
+        max_length: int,
+        segments: bool,
+        ordinary_ids: Int[Tensor, "V"],
+    ) -> None:
         super().__init__()
+        self.ordinary_ids = ordinary_ids
         self.network = network
         self.pad_id, self.mask_id, self.max_length = pad_id, mask_id, max_length
         self.segments = segments  # whether it tells the two texts apart by token types

@@ -75,12 +75,14 @@ def as_subject(
     max_length = min(spec.max_length or limit, limit)
     pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
     mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
+    marks = set(tokenizer.all_special_ids)
     model = HuggingFaceClassifier(
         network.to(device).eval(),
         pad_id=pad,
         mask_id=mask,
         max_length=max_length,
         segments="token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 1) != 0,
+        ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), config.vocab_size)) if i not in marks]),
     )
     return Subject(
         name=Path(spec.source).name,

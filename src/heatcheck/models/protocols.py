@@ -43,6 +43,14 @@ class Classifier(Predictor, Protocol):
 
 
 @runtime_checkable
+class KnowsWords(Classifier, Protocol):
+    """`ordinary_ids` are the token ids that can stand in a text, marks left out."""
+
+    @property
+    def ordinary_ids(self) -> Int[Tensor, "V"]: ...
+
+
+@runtime_checkable
 class TransformerClassifier(Classifier, Protocol):
     """Layers of self-attention: `logits_and_maps` gives the output and every layer's weights in one graph.
 

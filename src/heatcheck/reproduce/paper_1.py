@@ -90,7 +90,7 @@ def run_cases(
 
 def _run_published(case: Case, request: Request, out: Path, progress: Progress) -> None:
     """The paper's gradient search on the same model, kept within ε, and within 0.05 as the authors' code does."""
-    model = Path(read_run(out / case.name)["model"]["folder"])
+    model = read_run(out / case.name)["model"]["folder"]
     for keep_within in (None, 0.05):
         config = AdversarialConfig(solver="published", published=PublishedSettings(keep_within=keep_within))
         published = Request(

@@ -1,0 +1,89 @@
+"""The three tables of a run, from the tables of its steps: all shards one after another, then the aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from heatcheck import results
+from heatcheck.experiments.ranking import marked, unranked
+from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
+from heatcheck.results import TABLES, Origin, Score
+
+EXPLAIN = "explain "
+VALUES = ("value", "low", "high", "n", "reason")
+
+
+def write_tables(out: Path, shards: Mapping[str, Sequence[Path]], labels: tuple[str, ...], origin: Origin) -> None:
+    folders = [folder for found in shards.values() for folder in found]
+    _concatenate(out / "examples.parquet", [f / "examples.parquet" for f in folders], "examples")
+    _concatenate(out / "tokens.parquet", [f / "tokens.parquet" for f in _once(shards)], "tokens")
+    aggregates = [results.tables(_performance(out, labels, origin.seed), origin, "performance")["scores"]]
+    per_text = {name: _values(found) for name, found in shards.items() if name != "performance"}
+    reasons = _reasons(per_text)
+    for name, values in per_text.items():
+        if len(values):
+            rows = marked(summarise(values, seed=origin.seed), reasons)
+            experiment = "explain" if name.startswith(EXPLAIN) else name
+            aggregates.append(results.tables(rows, origin, experiment)["scores"])
+    _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
+
+
+def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[Path]:
+    """`correlation` keeps the scores it compares; where the run explains with these methods anyway they are there."""
+    explained = {name.removeprefix(EXPLAIN) for name in shards if name.startswith(EXPLAIN)}
+    for name, found in shards.items():
+        if name != "correlation" or not {"attention", "gradient", "leave_one_out"} <= explained:
+            yield from found
+
+
+def _values(folders: Sequence[Path]) -> pd.DataFrame:
+    frame: pd.DataFrame = pa.concat_tables([results.read_table(f, "scores", SUMMARISED) for f in folders]).to_pandas()
+    return frame
+
+
+def _reasons(per_text: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    methods = [name.removeprefix(EXPLAIN) for name in per_text if name.startswith(EXPLAIN)]
+    frames = [frame for frame in per_text.values() if len(frame)]
+    return unranked(pd.concat(frames), methods) if methods and frames else {}
+
+
+def _performance(out: Path, labels: tuple[str, ...], seed: int) -> Iterator[Score]:
+    examples = pq.read_table(out / "examples.parquet", columns=["label", "predicted", "log_odds"]).to_pandas()
+    return summarise_performance(examples, labels, seed=seed)
+
+
+def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[pa.Table] = ()) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    with pq.ParquetWriter(partial, TABLES[table], compression="zstd") as writer:
+        for part in parts:
+            writer.write_table(pq.read_table(part))
+        for extra in more:
+            writer.write_table(extra)
+    partial.replace(path)
+
+
+def aggregates(out: Path) -> pd.DataFrame:
+    """The rows over all texts, which a verdict reads."""
+    columns = (
+        "measure",
+        "statistic",
+        "subject",
+        "reference",
+        "setting",
+        "group",
+        "example_id",
+        "value",
+        "low",
+        "high",
+        "n",
+        "reason",
+    )
+    table = results.read_table(out, "scores", columns)
+    frame: pd.DataFrame = table.filter(pc.is_null(table["example_id"])).to_pandas()
+    return frame

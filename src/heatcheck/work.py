@@ -1,0 +1,135 @@
+"""The steps of a run: each method's explanations and each experiment, on a shard of the texts at a time.
+
+A finished step is found again by its key, so killing the process loses the step it was in and nothing else. Texts
+stream through in shards, so memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heatcheck import results
+from heatcheck.batch import Example
+from heatcheck.data.dataset import examples_fingerprint
+from heatcheck.engine.store import Store
+from heatcheck.errors import InputError
+from heatcheck.experiments import EXPERIMENTS, Experiment
+from heatcheck.experiments.explained import Explained, explain_texts, usable
+from heatcheck.explain import audited
+from heatcheck.explain.method import Method
+from heatcheck.models.subject import Subject
+from heatcheck.progress import Progress
+from heatcheck.results import Origin, Row
+
+SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
+EXPLAIN_SHARD = 32  # explanations take far longer
+
+Rows = Callable[[Sequence[Example], torch.Generator], Iterator[Row]]
+
+
+def check_served(subject: Subject[Any], configs: Mapping[str, Any]) -> None:
+    """Can the model serve all of it? Said before hours of work, not after."""
+    for name in configs:
+        needs = EXPERIMENTS[name].needs
+        if not isinstance(subject.model, needs):
+            raise InputError(f"{name} needs an {needs.__name__}, which {subject.name} is not.")
+    for name in methods_of(configs):
+        usable(subject, name)
+
+
+def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> dict[str, Any]:
+    """Experiments that were not told which methods to compare get those that an audit compares."""
+    return {
+        name: replace(config, methods=audited(subject.model)) if getattr(config, "methods", None) == () else config
+        for name, config in configs.items()
+    }
+
+
+def methods_of(configs: Mapping[str, Any]) -> list[str]:
+    """Every explanation that some experiment takes, once."""
+    named = (configs[name].methods for name in configs if EXPERIMENTS[name].explained)
+    return list(dict.fromkeys(method for methods in named for method in methods))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every step of one run shares. `configs` has an entry for each experiment."""
+
+    subject: Subject[Any]
+    examples: Sequence[Example]
+    configs: Mapping[str, Any]
+    origin: Origin
+    device: str
+    threads: int
+    store: Store
+    progress: Progress
+
+    def run(self) -> Iterator[tuple[str, list[Path]]]:
+        """All steps' folders, by `explain METHOD` and by experiment."""
+        explained: dict[str, list[Path]] = {}
+        for name in methods_of(self.configs):
+            explained[name] = list(self._explain(name))
+            yield f"explain {name}", explained[name]
+        for name in self.configs:
+            yield name, list(self._measure(name, explained))
+
+    @property
+    def special_tokens(self) -> bool:
+        return any(getattr(config, "special_tokens", False) for config in self.configs.values())
+
+    def _explain(self, name: str) -> Iterator[Path]:
+        chosen: Method = usable(self.subject, name)
+        settings = {"method": name, "settings": chosen.settings(), "special_tokens": self.special_tokens}
+
+        def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
+            return explain_texts(self.subject, shard, name, generator=generator, special_tokens=self.special_tokens)
+
+        yield from self._steps("explain", name, settings, rows, EXPLAIN_SHARD)
+
+    def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
+        experiment: Experiment = EXPERIMENTS[name]
+        config = self.configs[name]
+        size = EXPLAIN_SHARD if experiment.explained else SHARD
+
+        def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
+            if not experiment.explained:
+                return experiment.measure(self.subject, shard, config, generator=generator)
+            place = next(i for i, e in enumerate(self.examples) if e.id == shard[0].id) // size
+            folders = [explained[method][place] for method in config.methods]
+            found = Explained.from_tables(results.read_table(folder, "tokens") for folder in folders)
+            return experiment.measure(self.subject, shard, config, generator=generator, explained=found)
+
+        settings = {"revision": experiment.revision, "config": asdict(config)}
+        yield from self._steps(name, name.replace("_", " "), settings, rows, size)
+
+    def _steps(self, kind: str, title: str, settings: Mapping[str, Any], rows: Rows, size: int) -> Iterator[Path]:
+        self.progress.task(title, len(self.examples))
+        seed = zlib.crc32(f"{self.origin.seed}/{title.replace(' ', '_')}".encode())
+        for start in range(0, len(self.examples), size):
+            shard = self.examples[start : start + size]
+
+            def work(folder: Path, shard: Sequence[Example] = shard) -> None:
+                found = rows(shard, torch.Generator().manual_seed(seed))
+                results.write_tables(folder, results.tables(found, self.origin, kind))
+
+            yield self.store.step(kind, self._key(shard, settings), work)
+            self.progress.advance(start + len(shard))
+
+    def _key(self, shard: Sequence[Example], settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **settings,
+            "model": self.subject.fingerprint,
+            "data": self.origin.dataset,
+            "version": importlib.metadata.version("heatcheck"),
+            "texts": examples_fingerprint(shard),
+            "seed": self.origin.seed,
+            "device": self.device,
+            "threads": self.threads,
+        }
