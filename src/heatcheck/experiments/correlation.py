@@ -22,6 +22,7 @@ from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_s
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.ranks import kendall, top_k_distance
+from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
@@ -42,14 +43,18 @@ class CorrelationConfig:
 
 
 def correlation(
-    subject: Subject, examples: Sequence[Example], config: CorrelationConfig, *, generator: torch.Generator
+    subject: Subject[AttentiveClassifier],
+    examples: Sequence[Example],
+    config: CorrelationConfig,
+    *,
+    generator: torch.Generator,
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     for batch in subject.batches(examples, config.batch_size):
         attention, probs = attention_and_output(subject.model, batch)
         groups = predicted_names(subject, probs)
         scores = {"attention": attention.mean(1)} | {
-            name: EXPLAINERS[name](subject.model, batch, predicted_probability, generator=generator).scores
+            name: EXPLAINERS[name].explain(subject.model, batch, predicted_probability, generator=generator).scores
             for name in ("gradient", "leave_one_out")
         }
         yield from _agreement(batch, {name: to_numpy(s) for name, s in scores.items()}, groups, config)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,27 +12,31 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from heatcheck.measure.intervals import Interval, bootstrap, resampled
+from heatcheck.measure.intervals import Interval, bootstrap, bootstrap_columns, resampled
 from heatcheck.results import Score
 
 SIGNIFICANT = 0.05
-STATISTICS: dict[str, Callable[..., ndarray]] = {"mean": np.mean, "std": np.std, "median": np.median}
+FEW_SERIES = 40  # all of paper 1's are fewer; the pairs of many methods are hundreds, and a median takes a sort each
 IDENTITY = ["measure", "subject", "reference", "setting", "at"]
 SUMMARISED = [*IDENTITY, "example_id", "group", "statistic", "value"]
 
 
 def summarise(scores: pd.DataFrame, *, seed: int) -> Iterator[Score]:
-    """Mean, standard deviation and median of each measure; for correlations the share that is significant too."""
+    """Mean and standard deviation of each measure, over all texts and by predicted class; for correlations the share
+    that is significant too, and for experiments with few measures the median."""
     scores = scores[scores["example_id"].notna()]
-    for identity, same in scores.groupby(IDENTITY, dropna=False, sort=True):
-        named = {k: None if v != v else v for k, v in zip(IDENTITY, identity, strict=True)}  # NaN is a null cell
-        for group, members in _groups(same):
-            values = members[members["statistic"] == "value"]["value"]
-            p_values = members[members["statistic"] == "p_value"]["value"]
-            yield from _aggregates(named, group, values, STATISTICS, seed)
-            if len(p_values):
-                significant = (p_values.dropna() < SIGNIFICANT).astype(float)
-                yield from _aggregates(named, group, significant, {"significant_fraction": np.mean}, seed)
+    series = scores.groupby(IDENTITY, dropna=False, sort=True)
+    numbered = scores.assign(series=series.ngroup())
+    keys: list[Any] = list(series.groups)
+    names = [{k: None if v != v else v for k, v in zip(IDENTITY, key, strict=True)} for key in keys]
+    for group, members in _groups(numbered):
+        values = members[members["statistic"] == "value"]
+        p_values = members[members["statistic"] == "p_value"].dropna(subset="value")
+        significant = p_values.assign(value=(p_values["value"] < SIGNIFICANT).astype(float))
+        yield from _aggregates(names, group, values, ("mean", "std"), seed)
+        yield from _aggregates(names, group, significant, ("significant_fraction",), seed)
+        if len(names) <= FEW_SERIES:
+            yield from _medians(names, group, values, seed)
 
 
 def _groups(scores: pd.DataFrame) -> Iterator[tuple[str | None, pd.DataFrame]]:
@@ -41,21 +46,32 @@ def _groups(scores: pd.DataFrame) -> Iterator[tuple[str | None, pd.DataFrame]]:
 
 
 def _aggregates(
-    named: dict[str, object],
-    group: str | None,
-    values: pd.Series,
-    statistics: dict[str, Callable[..., ndarray]],
-    seed: int,
+    names: Sequence[dict[str, Any]], group: str | None, scores: pd.DataFrame, statistics: Sequence[str], seed: int
 ) -> Iterator[Score]:
-    known = values.dropna().to_numpy(dtype=float)
-    for statistic, function in statistics.items():
-        common = {**named, "group": group, "statistic": statistic, "n": len(known)}
+    """The first statistic is the mean of the values, the second their standard deviation."""
+    if not len(scores):
+        return
+    table = scores.pivot_table("value", "example_id", "series", aggfunc="first", dropna=False)
+    found = bootstrap_columns(table.to_numpy(dtype=float), seed=zlib.crc32(repr((seed, group)).encode()))
+    for statistic, rows in zip(statistics, (found.mean, found.std), strict=False):
+        for place, column in enumerate(table.columns):
+            value, low, high = (None if np.isnan(x) else float(x) for x in rows[:, place])
+            reason = "no text has a value" if value is None else None
+            yield Score(
+                **names[int(str(column))], group=group, statistic=statistic, value=value, low=low, high=high,
+                n=int(found.n[place]), reason=reason,
+            )  # fmt: skip
+
+
+def _medians(names: Sequence[dict[str, Any]], group: str | None, scores: pd.DataFrame, seed: int) -> Iterator[Score]:
+    for column, members in scores.groupby("series", sort=True):
+        known = members["value"].dropna().to_numpy(dtype=float)
+        common = {**names[int(str(column))], "group": group, "statistic": "median", "n": len(known)}
         if len(known) == 0:
-            yield Score(value=None, reason="no text has a value", **common)  # type: ignore[arg-type]
-            continue
-        own_seed = zlib.crc32(repr((seed, sorted(common.items(), key=str))).encode())
-        value, low, high = bootstrap(known, function, seed=own_seed)
-        yield Score(value=value, low=low, high=high, **common)  # type: ignore[arg-type]
+            yield Score(value=None, reason="no text has a value", **common)
+        else:
+            value, low, high = bootstrap(known, np.median, seed=zlib.crc32(repr((seed, group, column)).encode()))
+            yield Score(value=value, low=low, high=high, **common)
 
 
 def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, seed: int) -> Iterator[Score]:

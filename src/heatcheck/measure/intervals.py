@@ -47,6 +47,48 @@ def bootstrap(
     return Interval(value, float(result.confidence_interval.low), float(result.confidence_interval.high))
 
 
+class Columns(NamedTuple):
+    """Mean and standard deviation of each column, with intervals: rows are value, low, high."""
+
+    mean: Float[ndarray, "3 M"]
+    std: Float[ndarray, "3 M"]
+    n: Int[ndarray, "M"]
+
+
+def bootstrap_columns(values: Float[ndarray, "N M"], *, seed: int) -> Columns:
+    """The same for many columns over the same texts at once; NaN is a value that a text does not have.
+
+    A resample is how often each text is drawn, so its sums for all columns are one matrix product.
+
+    >>> bootstrap_columns(np.array([[1.0, np.nan], [1.0, 3.0]]), seed=0).mean[0]
+    array([1., 3.])
+    """
+    texts = len(values)
+    drawn = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), RESAMPLES).astype(float)
+    step = max(CHUNK // RESAMPLES, 1)
+    parts = [_moments(values[:, start : start + step], drawn) for start in range(0, values.shape[1], step)]
+    mean, std = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
+    return Columns(mean, std, (~np.isnan(values)).sum(0))
+
+
+def _moments(
+    values: Float[ndarray, "N M"], drawn: Float[ndarray, "R N"]
+) -> tuple[Float[ndarray, "3 M"], Float[ndarray, "3 M"]]:
+    known = ~np.isnan(values)
+    n = known.sum(0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a column or a resample without any value is NaN
+        centre = np.where(known, values, 0).sum(0) / n  # the spread of values far from 0 would drown in rounding
+        moved = np.where(known, values - centre, 0)
+        count = drawn @ known
+        mean = (drawn @ moved) / count
+        std = np.sqrt(np.maximum((drawn @ moved**2) / count - mean**2, 0))
+        own_std = np.sqrt((moved**2).sum(0) / n)
+    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    few = np.where(n > 1, 0.0, np.nan)  # one value has no interval
+    between = [np.nanquantile(np.nan_to_num(x, nan=0.0), tails, axis=0) + few for x in (mean, std)]
+    return np.vstack([centre, between[0] + centre]), np.vstack([own_std, between[1]])
+
+
 def resampled(function: Callable[[Int[ndarray, "N"]], float], n: int, *, seed: int) -> Interval:
     """The same for a number that is no mean over texts: `function` gets the rows of a sample and may give NaN.
 
