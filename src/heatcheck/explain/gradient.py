@@ -1,16 +1,25 @@
-"""Gradients at the word embeddings."""
+"""Gradients at the word embeddings: of the text as it is, and summed over many points near it (for path.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
-from heatcheck.batch import Batch
+from heatcheck.batch import TOKEN_FIELDS, Batch, rows
+from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
+
+# Padded tokens of one pass. Fewer than forwards alone: the way back needs every layer's values, and from about 2,000
+# tokens on MiniLM is slower per token.
+TOKENS_AT_ONCE = 1024
+
+Logits = Callable[[Float[Tensor, "N T E"], Batch], Float[Tensor, "N C"]]
 
 
 def gradient(
@@ -22,11 +31,11 @@ def gradient(
     transformer is not held fixed.
     """
 
-    def logits(embeddings: Float[Tensor, "B T E"]) -> Float[Tensor, "B C"]:
+    def logits(embeddings: Float[Tensor, "N T E"], some: Batch) -> Float[Tensor, "N C"]:
         if not isinstance(model, AttentiveClassifier):
-            return model.logits(embeddings, batch)
-        encoded = model.encode(embeddings, batch)
-        return model.classify(encoded, model.attend(encoded, batch).detach(), batch)
+            return model.logits(embeddings, some)
+        encoded = model.encode(embeddings, some)
+        return model.classify(encoded, model.attend(encoded, some).detach(), some)
 
     return Explanation(_times_input(model, logits, batch, scalar).abs(), signed=False)
 
@@ -35,14 +44,65 @@ def gradient_x_input(
     model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
 ) -> Explanation:
     """Σ_d ∂y/∂e_d · e_d with its sign, through the whole model, attention included."""
-    return Explanation(_times_input(model, lambda e: model.logits(e, batch), batch, scalar), signed=True)
+    return Explanation(_times_input(model, model.logits, batch, scalar), signed=True)
 
 
-def _times_input(
-    model: Classifier, logits: Callable[[Tensor], Tensor], batch: Batch, scalar: Scalar
-) -> Float[Tensor, "B T"]:
-    embeddings = model.embed(batch).detach().requires_grad_()
+def _times_input(model: Classifier, logits: Logits, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
+    def times_input(some: Batch) -> Float[Tensor, "N T"]:
+        embeddings = model.embed(some).detach()
+        slope = slopes(embeddings, lambda e: scalar(model, logits(e, some), some))
+        return (slope * embeddings).sum(-1)
+
+    return in_pieces(times_input, batch, TOKENS_AT_ONCE) * batch.mask
+
+
+def slopes(
+    embeddings: Float[Tensor, "N T E"], explained: Callable[[Float[Tensor, "N T E"]], Float[Tensor, "N"]]
+) -> Float[Tensor, "N T E"]:
+    """∂y/∂e of each row. Nothing is left on the model's weights."""
+    start = embeddings.detach().requires_grad_()
     # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        (slope,) = torch.autograd.grad(scalar(model, logits(embeddings), batch).sum(), embeddings)
-    return ((slope * embeddings).sum(-1) * batch.mask).detach()
+        (slope,) = torch.autograd.grad(explained(start).sum(), start)
+    return slope
+
+
+@dataclass(frozen=True)
+class Points:
+    """Where slopes are taken: the same number of points K for each text of a batch.
+
+    `at(texts, numbers)` makes some of them, so that they need not be in memory all at once; `direction` says how much
+    of a slope counts, `weights` how much of a point.
+    """
+
+    at: Callable[[Int[Tensor, "N"], Int[Tensor, "N"]], Float[Tensor, "N T E"]]
+    direction: Float[Tensor, "B T E"]
+    weights: Float[Tensor, "B K"]
+
+
+def sum_of_slopes(model: Classifier, batch: Batch, scalar: Scalar, points: Points) -> Float[Tensor, "B T"]:
+    """Σ_k w_k Σ_d ∂y/∂e_d · direction_d, the slope taken at the text's k-th point."""
+    n, count = points.weights.shape
+    texts = batch.mask.sum(1).argsort().repeat_interleave(count)  # texts of one length run together, without padding
+    numbers = torch.arange(count, device=texts.device).repeat(n)
+    done = 0
+
+    def at_points(some: Batch) -> Float[Tensor, "N T"]:
+        nonlocal done  # rows come in order; a piece that did not fit comes again, in halves
+        here = (texts[done : done + len(some)], numbers[done : done + len(some)])
+        narrow = without_padding(some)
+        width = narrow.mask.shape[1]
+        slope = slopes(points.at(*here)[:, :width], lambda e: scalar(model, model.logits(e, narrow), narrow))
+        done += len(some)
+        along = (slope * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
+        return nn.functional.pad(along, (0, some.mask.shape[1] - width))
+
+    each = in_pieces(at_points, rows(batch, texts), TOKENS_AT_ONCE)
+    return each.new_zeros(batch.mask.shape).index_add(0, texts, each) * batch.mask
+
+
+def without_padding(batch: Batch) -> Batch:
+    """Without the last columns, as far as no row has a token there."""
+    width = max(int(batch.mask.any(0).nonzero().max()) + 1, 1) if bool(batch.mask.any()) else 1
+    columns: dict[str, Any] = {name: getattr(batch, name)[:, :width] for name in TOKEN_FIELDS}
+    return replace(batch, **columns)
