@@ -11,7 +11,7 @@ TAU, PERMUTATION, ADVERSARY = TESTS[0], TESTS[2], TESTS[3]
 def table(*rows: tuple[str, str, str | None, float, float, float]) -> pd.DataFrame:
     names = ["measure", "statistic", "setting", "value", "low", "high"]
     frame = pd.DataFrame(rows, columns=names)
-    return frame.assign(example_id=None, group=None, n=100)
+    return frame.assign(example_id=None, group=None, n=100, subject="attention", reason=None)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,40 @@ def test_the_headline_counts_failures_and_never_averages():
 def test_a_value_that_does_not_exist_is_no_finding():
     frame = table((TAU.measure, TAU.statistic, TAU.setting, 0.2, 0.1, 0.3)).assign(value=None)
     assert verdict(frame) is None
+
+
+def erased(**intervals: tuple[float, float]) -> pd.DataFrame:
+    rows = [("aopc_comprehensiveness", "mean", "delete:normalised", (a + b) / 2, a, b) for a, b in intervals.values()]
+    return table(*rows).assign(subject=[name.replace("_", " ") for name in intervals])
+
+
+def test_methods_are_judged_against_random_words_best_first():
+    scores = erased(random=(0.2, 0.3), good=(0.6, 0.7), better=(0.7, 0.8), bad=(0.1, 0.25), open=(0.25, 0.5))
+    found = verdict(scores)
+    assert [(f["subject"], f["outcome"]) for f in found["findings"]] == [
+        ("better", "passes"),
+        ("good", "passes"),
+        ("open", "cannot tell"),
+        ("bad", "fails"),
+    ]
+    assert found["headline"] == (
+        "better and good name words that the output rests on. Do not show bad: no better than random words."
+    )
+    assert "better reaches 0.75 [0.70, 0.80], random words 0.25 [0.20, 0.30]" in found["findings"][0]["finding"]
+
+
+def test_a_method_that_is_not_ranked_is_not_judged_and_bounds_are_no_methods():
+    scores = erased(
+        random=(0.2, 0.3), good=(0.6, 0.7), best_found=(1.0, 1.0), reversed_good=(0.0, 0.1), flawed=(0.8, 0.9)
+    )
+    scores.loc[scores["subject"] == "flawed", "reason"] = "not ranked: misses its sum"
+    assert [f["subject"] for f in verdict(scores)["findings"]] == ["good"]
+
+
+def test_disagreeing_methods_are_said_to_disagree():
+    agreement = table(("kendall", "mean", None, 0.2, 0.1, 0.3)).assign(subject="all methods")
+    scores = pd.concat([erased(random=(0.2, 0.3), good=(0.6, 0.7)), agreement], ignore_index=True)
+    assert verdict(scores)["headline"] == (
+        "good names words that the output rests on. "
+        "The methods contradict one another: say which one a heatmap is from."
+    )

@@ -1,35 +1,20 @@
-"""From numbers with intervals to sentences: which test does attention pass, fail, or leave open, and what that means.
+"""From numbers with intervals to sentences: which test does attention pass, fail, or leave open, which method may be
+shown, and what that means.
 
-A test fails or passes only if its whole 95% interval lies on one side of the threshold. Tests are never averaged into
-one score: each says something else. Reads tables only; no torch here.
+Tests are never averaged into one score: each says something else. Reads tables only; no torch here.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
+from heatcheck import verdict_methods
+from heatcheck.findings import Finding, Test, judge
+
 LN2 = 0.6931471805599453
-LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
-
-
-@dataclass(frozen=True)
-class Test:
-    """`good` is the side of `threshold` on which attention behaves like an explanation."""
-
-    experiment: str
-    measure: str
-    statistic: str
-    setting: str | None
-    threshold: float
-    good: str  # "above" or "below"
-    question: str
-    finding: str  # with {value}, {low}, {high}, {n}
-    passes: str
-    fails: str
-
 
 TESTS = (
     Test(
@@ -87,71 +72,15 @@ TESTS = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    experiment: str
-    outcome: str  # "passes", "fails" or "cannot tell"
-    question: str
-    finding: str
-    meaning: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    threshold: float
-
-
 def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
-    """The verdict on attention heatmaps as plain JSON, or None if no test was run."""
-    findings = [f for test in TESTS if (f := judge(test, scores)) is not None]
-    if not findings:
+    """The verdict as plain JSON, or None if no test was run."""
+    attention = [f for test in TESTS if (f := judge(test, scores)) is not None]
+    methods = verdict_methods.judge_methods(scores)
+    if not attention and not methods:
         return None
-    return {"headline": headline(findings), "findings": [asdict(f) for f in findings]}
-
-
-def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
-    chosen = scores[
-        (scores["measure"] == test.measure)
-        & (scores["statistic"] == test.statistic)
-        & scores["example_id"].isna()
-        & scores["group"].isna()
-        & ((scores["setting"] == test.setting) if test.setting else True)
-    ]
-    if not len(chosen) or pd.isna(chosen.iloc[0]["value"]):
-        return None
-    row = chosen.iloc[0]
-    value = float(row["value"])
-    low, high = (value if pd.isna(row[side]) else float(row[side]) for side in ("low", "high"))
-    outcome = _outcome(test, low, high, int(row["n"]))
-    meanings = {
-        "passes": test.passes,
-        "fails": test.fails,
-        "cannot tell": "The interval holds the threshold: more texts are needed to tell.",
-    }
-    if row["setting"] in LOWER_BOUNDS and outcome == "passes":
-        outcome = "cannot tell"
-        meanings[outcome] = "The search found nothing far, but it is a search: something farther may exist."
-    sentence = test.finding.format(value=value, low=low, high=high, n=int(row["n"]))
-    if row["setting"] in LOWER_BOUNDS:
-        sentence += " This is a lower bound: a search found it, no certificate."
-    return Finding(
-        test.experiment,
-        outcome,
-        test.question,
-        sentence,
-        meanings[outcome],
-        test.measure,
-        value,
-        low,
-        high,
-        test.threshold,
-    )
-
-
-def _outcome(test: Test, low: float, high: float, n: int) -> str:
-    if n < 2 or low <= test.threshold <= high:
-        return "cannot tell"
-    return "passes" if (low > test.threshold) == (test.good == "above") else "fails"
+    sentences = [headline(attention)] if attention else []
+    sentences += [verdict_methods.headline(methods)] if methods else []
+    return {"headline": " ".join(sentences), "findings": [asdict(f) for f in (*attention, *methods)]}
 
 
 def headline(findings: list[Finding]) -> str:
