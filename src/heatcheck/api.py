@@ -202,10 +202,12 @@ def default_limit(model: str | None) -> int:
 
 
 def explaining_configs(
-    methods: str | None, *, special_tokens: bool = False, rationales: Path | None = None
+    methods: str | None, *, special_tokens: bool = False, rationales: Path | None = None, kind: str = "eraser"
 ) -> dict[str, Any]:
     """The settings of every experiment that compares explanations, with these changes."""
-    changes: dict[str, Any] = {"special_tokens": special_tokens, "rationales": rationales}
+    changes: dict[str, Any] = {"special_tokens": special_tokens}
+    if rationales is not None:
+        changes |= {"rationales": str(rationales), "format": kind}
     if methods is not None:
         changes["methods"] = split(methods)
     found = {}

@@ -158,6 +158,9 @@ def run(
     rationales: Annotated[
         Path | None, typer.Option("--rationales", help="plausibility: a file with the words that people marked.")
     ] = None,
+    rationale_format: Annotated[
+        str, typer.Option("--rationale-format", help="plausibility: eraser, mask or sst.")
+    ] = "eraser",
     revision: RevisionFlag = None,
     trust_remote_code: RemoteFlag = False,
     max_length: MaxLengthFlag = None,
@@ -172,7 +175,7 @@ def run(
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options["experiments"] = (experiment,)
     options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
-    options["configs"] = _explaining(methods, special_tokens, rationales)
+    options["configs"] = _explaining(methods, special_tokens, rationales, rationale_format)
     options["configs"]["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
     request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder(experiment, request))
@@ -359,11 +362,13 @@ def _model(name: str | None) -> Any:
     return find_function(name) if name is not None and name.startswith("python:") else name
 
 
-def _explaining(methods: str | None, special_tokens: bool, rationales: Path | None = None) -> dict[str, Any]:
+def _explaining(
+    methods: str | None, special_tokens: bool, rationales: Path | None = None, kind: str = "eraser"
+) -> dict[str, Any]:
     """The configs of all experiments that compare explanations."""
     from heatcheck.api import explaining_configs
 
-    return explaining_configs(methods, special_tokens=special_tokens, rationales=rationales)
+    return explaining_configs(methods, special_tokens=special_tokens, rationales=rationales, kind=kind)
 
 
 def _catalogue() -> dict[str, dict[str, str]]:

@@ -25,6 +25,7 @@ from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
@@ -111,6 +112,8 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     subject = given or load_subject(TransformerSpec(model_folder), request.device)
     examples, notes = texts_under_test(request, data, subject)
     configs = with_methods(request.all_configs(), subject)
+    for name, config in configs.items():
+        EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)
     work = Work(subject, examples, configs, origin, request.device, request.threads, store, progress)
     durations = {"model": time.monotonic() - began}
@@ -121,8 +124,10 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     progress.task("tables", 1)
     write_tables(out, shards, subject.labels, origin)
     description = _describe(request, data, subject, examples, model_folder)
+    over_all = aggregates(out)
+    notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
     extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
-    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(aggregates(out))})
+    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
     progress.advance(1)
     return out
 

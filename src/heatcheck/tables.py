@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from heatcheck import results
 from heatcheck.experiments.ranking import marked, unranked
+from heatcheck.experiments.repeatability import samples_needed
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.results import TABLES, Origin, Score
 
@@ -28,7 +29,9 @@ def write_tables(out: Path, shards: Mapping[str, Sequence[Path]], labels: tuple[
     reasons = _reasons(per_text)
     for name, values in per_text.items():
         if len(values):
-            rows = marked(summarise(values, seed=origin.seed), reasons)
+            rows = list(marked(summarise(values, seed=origin.seed), reasons))
+            if name == "repeatability":
+                rows += list(samples_needed(pd.DataFrame([vars(row) for row in rows])))
             experiment = "explain" if name.startswith(EXPLAIN) else name
             aggregates.append(results.tables(rows, origin, experiment)["scores"])
     _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)

@@ -24,6 +24,7 @@ from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable
 from heatcheck.explain import audited
 from heatcheck.explain.method import Method
+from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
 from heatcheck.results import Origin, Row
@@ -106,7 +107,8 @@ class Work:
             found = Explained.from_tables(results.read_table(folder, "tokens") for folder in folders)
             return experiment.measure(self.subject, shard, config, generator=generator, explained=found)
 
-        settings = {"revision": experiment.revision, "config": asdict(config)}
+        read = [fingerprint(path) for path in experiment.files(config)]
+        settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)
 
     def _steps(self, kind: str, title: str, settings: Mapping[str, Any], rows: Rows, size: int) -> Iterator[Path]:

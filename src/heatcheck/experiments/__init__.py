@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from heatcheck.batch import Example
 from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
 from heatcheck.experiments.agreement import AgreementConfig, agreement
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.erasure import ErasureConfig, erasure
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
-from heatcheck.experiments.plausibility import PlausibilityConfig, plausibility
+from heatcheck.experiments.plausibility import PlausibilityConfig, check_plausibility, plausibility, rationale_files
 from heatcheck.experiments.randomisation import RandomisationConfig, randomisation
 from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
@@ -30,6 +32,8 @@ class Experiment:
     source: str
     revision: int = 1  # counted up when its numbers change, so that finished steps of before are not reused
     check: Callable[[Any, str, int], None] = lambda config, task, n_labels: None  # can it serve this task?
+    check_texts: Callable[[Any, Sequence[Example]], None] = lambda config, examples: None  # can it serve these texts?
+    files: Callable[[Any], tuple[Path, ...]] = lambda config: ()  # what it reads beside the texts
     explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
 
 
@@ -96,6 +100,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Does it mark the words that people mark?",
         "DeYoung et al. 2020",
+        check_texts=check_plausibility,
+        files=rationale_files,
         explained=True,
     ),
 }

@@ -26,7 +26,7 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from heatcheck.batch import Batch, Example
-from heatcheck.data.rationales import KINDS, Rationales, Span, read_rationales
+from heatcheck.data.rationales import KINDS, Rationales, Span, check_rationales, read_rationales
 from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.words import Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
@@ -53,6 +53,18 @@ class PlausibilityConfig:
             raise InputError(f"plausibility: format {self.format!r} is not one of {', '.join(KINDS)}.")
 
 
+def check_plausibility(config: PlausibilityConfig, examples: Sequence[Example]) -> None:
+    """Before hours of work: is there a file of rationales, and does it belong to these texts?"""
+    if not config.rationales:
+        raise InputError("plausibility needs the words that people marked. Name their file with --rationales.")
+    check_rationales(Path(config.rationales), config.format, examples)
+
+
+def rationale_files(config: PlausibilityConfig) -> tuple[Path, ...]:
+    path = Path(config.rationales)
+    return (path,) if path.is_file() else tuple(sorted(p for p in path.glob("*") if p.is_file()))
+
+
 def plausibility(
     subject: Subject[Predictor],
     examples: Sequence[Example],
@@ -61,8 +73,6 @@ def plausibility(
     generator: torch.Generator,
     explained: Explained,
 ) -> Iterator[Row]:
-    if not config.rationales:
-        raise InputError("plausibility: which words people marked is not given. Name the file of rationales.")
     names = chosen_methods(config.methods, sorted(explained.found))
     rationales = read_rationales(Path(config.rationales), config.format, examples)
     for batch in subject.batches(examples, config.batch_size):
