@@ -61,6 +61,14 @@ def test_imdb_has_the_papers_counts_and_true_offsets(shared_data: Path) -> None:
     assert not any("<" in e.text or "." in e.text for part in data.splits.values() for e in part)
 
 
+def test_imdb_240_keeps_the_papers_share(shared_data: Path) -> None:
+    data = load("imdb-240", data_dir=shared_data)
+    assert sizes(data) == (13370, 3310, 3432)  # paper 5: roughly 78% of 25,879
+    assert data.notes == ("5767 of 25879 texts were left out: more than 240 words (as in paper 5).",)
+    assert max(len(data.rules.split(e.text)) for e in data.splits["dev"]) == 240
+    assert (data.name, data.min_frequency) == ("imdb-240", 10)
+
+
 def test_agnews_test_is_official_and_train_says_it_is_a_part(shared_data: Path) -> None:
     data = load("agnews", data_dir=shared_data)
     assert sizes(data) == (7882, 876, 3800)
@@ -110,6 +118,18 @@ def test_snli(shared_data: Path) -> None:
     assert not any('""' in e.text for e in data.splits["train"])
 
 
+def test_mrpc_has_the_published_counts(shared_data: Path) -> None:
+    data = load("mrpc", data_dir=shared_data)
+    assert sizes(data) == (3669, 407, 1725)  # 4076 and 1725 as published
+    assert (data.task, data.labels, by_class(data, "test")) == ("pair", ("different", "paraphrase"), (578, 1147))
+    first = data.splits["test"][0]
+    assert (first.text[:12], first.pair[:15], first.label) == ("PCCW's chief", "Current Chief O", 1)
+    assert data.notes == (DEV_TENTH,)
+    other = load("mrpc", data_dir=shared_data, seed=1)
+    assert other.splits["test"] == data.splits["test"]
+    assert other.splits["dev"] != data.splits["dev"]
+
+
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
@@ -131,6 +151,11 @@ def test_snli(shared_data: Path) -> None:
             "babi-2",
             "Download tasks_1-20_v1-2.tar.gz (bAbI, Weston et al. 2015) and unpack it there, "
             "or put its folders into babi.",
+        ),
+        (
+            "mrpc",
+            "Put msr_paraphrase_train.txt and msr_paraphrase_test.txt (Microsoft Research Paraphrase Corpus) into its "
+            "folder mrpc.",
         ),
         ("snli", "Download snli_1.0.zip (nlp.stanford.edu/projects/snli) and unpack it there."),
         (

@@ -62,6 +62,36 @@ def test_imdb_from_folders(tmp_path: Path) -> None:
     assert data.splits["train"][0].text.startswith("neg 0  train       w word")
 
 
+def test_imdb_240_counts_words(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for kind in ("neg", "pos"):
+            for i in range(20):
+                put(tmp_path, f"aclImdb/{split}/{kind}/{i}_1.txt", f"{kind} {i} {split} {words(7)}")
+        put(tmp_path, f"aclImdb/{split}/pos/98_9.txt", words(241))
+        put(tmp_path, f"aclImdb/{split}/pos/97_9.txt", words(240))
+    kept = ids(load("imdb-240", data_dir=tmp_path))
+    assert "train/97_9" in kept
+    assert not {"train/98_9", "test/98_9"} & kept
+
+
+def test_mrpc_as_published(tmp_path: Path) -> None:
+    header = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+    rows = "".join(f'{i % 2}\t{i}\t9{i}\tHe said "yes {i}.\tHe said {i}, yes.\r\n' for i in range(40))
+    put(tmp_path, "mrpc/msr_paraphrase_train.txt", header + rows)
+    put(tmp_path, "mrpc/msr_paraphrase_test.txt", header + "1\t7\t8\tIt rose 2%.\tUp 2% it went.\n")
+    data = load("mrpc", data_dir=tmp_path)
+    (only,) = data.splits["test"]
+    assert (only.id, only.text, only.pair, only.label) == ("test/1", "It rose 2%.", "Up 2% it went.", 1)
+    assert (len(data.splits["train"]), len(data.splits["dev"])) == (36, 4)
+    assert data.splits["train"][0].text.startswith('He said "yes')
+    put(tmp_path, "mrpc/msr_paraphrase_test.txt", header + "1\t7\tIt rose.\tUp.\n")
+    assert error("mrpc", tmp_path) == (
+        "D/mrpc/msr_paraphrase_test.txt, line 2: expected quality, two ids and two strings, separated by tabs."
+    )
+    put(tmp_path, "mrpc/msr_paraphrase_test.txt", header + "2\t7\t8\tIt rose.\tUp.\n")
+    assert error("mrpc", tmp_path) == "D/mrpc/msr_paraphrase_test.txt, row 2: label '2' is not one of 0, 1."
+
+
 def test_agnews_as_published(tmp_path: Path) -> None:
     rows = "".join(f'"{1 + i % 4}","Title {i}","Said ""yes"" {i}"\n' for i in range(80))
     put(tmp_path, "agnews/train.csv", rows)

@@ -17,8 +17,8 @@ def error(source: str, **settings: object) -> str:
 
 ALL = (
     "Give a file (.csv, .tsv, .jsonl, .json, .ndjson, .parquet), hf:NAME, or one of movie-reviews, rotten-tomatoes, "
-    "imdb, sst, sst-full, imdb-paper, agnews, babi-1, babi-2, babi-3, "
-    "snli, adr, 20news-sports, mimic-diabetes, mimic-anemia, cnn."
+    "imdb, sst, sst-full, imdb-paper, imdb-240, agnews, babi-1, babi-2, babi-3, "
+    "snli, mrpc, adr, 20news-sports, mimic-diabetes, mimic-anemia, cnn."
 )
 
 
