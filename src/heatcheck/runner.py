@@ -18,8 +18,9 @@ from typing import Any
 import torch
 
 from heatcheck import results
-from heatcheck.batch import Example
+from heatcheck.batch import PAIR, TEXT, Example
 from heatcheck.data.dataset import TEST, Dataset, examples_fingerprint, text_fingerprint
+from heatcheck.data.reading import Column
 from heatcheck.data.sources import DEFAULT, Columns, is_named, load
 from heatcheck.data.vectors import vectors_fingerprint
 from heatcheck.engine.store import Store, digest
@@ -260,10 +261,34 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> 
             f"{request.limit:,} of {len(examples):,} texts were drawn at random (--limit, seed {request.seed})."
         )
         examples = [examples[i] for i in chosen]
+    examples = readable(request, data, subject, examples, notes)
     cut = sum(subject.reader.row(e).cut for e in examples)
     if cut:
         notes.append(f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.")
     return with_model_labels(examples, data, subject), notes
+
+
+def readable(
+    request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], notes: list[str]
+) -> Sequence[Example]:
+    """Without the texts of which the model's tokenizer leaves nothing, if bad rows may be skipped."""
+    blank = [e for e in examples if not _has_words(subject, e)] if subject.spec.task == "any" else []
+    if not blank:
+        return examples
+    first = ", ".join(repr(e.id) for e in blank[:3])
+    found = f"{len(blank):,} of {len(examples):,} texts have no word that the model's tokenizer knows (first: {first})"
+    if not request.skip_bad_rows or len(blank) == len(examples):
+        raise InputError(f"{data.name}: {found}. Remove them, or leave them out with --skip-bad-rows.")
+    notes.append(f"{found}: left out.")
+    gone = {e.id for e in blank}
+    return [e for e in examples if e.id not in gone]
+
+
+def _has_words(subject: Subject[Any], example: Example) -> bool:
+    columns = subject.reader.row(example).columns
+    words = columns[Column.SPECIAL] == 0
+    texts = (TEXT,) if example.pair is None else (TEXT, PAIR)
+    return all(bool((words & (columns[Column.SEGMENT] == segment)).any()) for segment in texts)
 
 
 def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> None:

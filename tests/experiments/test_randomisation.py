@@ -141,7 +141,8 @@ def test_batches_do_not_change_the_numbers_and_the_seed_does(tmp_path):
 def test_all_methods_that_a_model_serves_and_a_model_without_weights(tmp_path):
     subject, examples = tiny_subject(tmp_path), random_examples(3)
     assert "gradient" in served(subject.model)
-    assert "attention" not in served(subject.model)
+    assert "attention" in served(subject.model)
+    assert "deep_lift_captum" not in served(subject.model)
     hidden = replace(subject, model=linear_toy(200))
     with pytest.raises(InputError, match="randomisation draws a model's weights anew, and bert does not show its own"):
         run(hidden, examples)

@@ -138,7 +138,7 @@ def values_of_masks(
 
 
 def coin_masks(seed: int, samples: int, n: int) -> Bool[Tensor, "S N"]:
-    numbers = random_numbers(np.array([seed], dtype=np.uint64), samples, n)[:, 0]
+    numbers = random_numbers(np.array([seed], dtype=np.uint64), range(samples), n)[:, 0]
     return torch.from_numpy(numbers >> 31 == 1)
 
 
@@ -185,7 +185,7 @@ def every_coalition(n: int) -> Bool[Tensor, "M N"]:
 
 def drawn_coalitions(seed: int, samples: int, n: int) -> Bool[Tensor, "M N"]:
     """Each size as often as the kernel weighs all coalitions of that size; each of them with its complement."""
-    numbers = random_numbers(np.array([seed], dtype=np.uint64), samples // 2, n + 1)[:, 0]
+    numbers = random_numbers(np.array([seed], dtype=np.uint64), range(samples // 2), n + 1)[:, 0]
     sizes = np.arange(1, n)
     mass = np.cumsum(1 / (sizes * (n - sizes)))
     size = 1 + np.searchsorted(mass, numbers[:, 0] / 2**32 * mass[-1], side="right")

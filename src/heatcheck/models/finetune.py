@@ -92,9 +92,10 @@ def new_head(
 
 def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
     """A folder that transformers loads as it is, with what we know of the training beside it."""
-    subject.model.network.save_pretrained(folder)
     tokens: Any = subject.reader
-    tokens.tokenizer.save_pretrained(folder)
+    with pretrained.quietly():
+        subject.model.network.save_pretrained(folder)
+        tokens.tokenizer.save_pretrained(folder)
     known = {
         "kind": "transformer",
         "name": f"{subject.name}-fine-tuned",

@@ -109,6 +109,8 @@ class HuggingFaceClassifier(nn.Module):
         layers = found.attentions
         if not layers or any(layer is None for layer in layers):
             raise InputError(f"{type(self.network).__name__} gives no attention weights. Choose methods without them.")
+        if len({layer.shape for layer in layers}) > 1:
+            raise InputError(f"{type(self.network).__name__} has layers of different lengths. Choose other methods.")
         maps = torch.stack(list(layers), dim=1)
         if self.left:
             back = padding_first(mask).argsort(1)[:, None, None]  # where each of our positions stands in its layout

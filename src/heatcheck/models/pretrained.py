@@ -6,9 +6,11 @@ instead of classes, pickled weights, remote code, a tokenizer that does not say 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +78,7 @@ def as_subject(
     pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
     mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
     marks = set(tokenizer.all_special_ids)
-    model = HuggingFaceClassifier(
+    model = _classifier(
         network.to(device).eval(),
         pad_id=pad,
         mask_id=mask,
@@ -94,6 +96,17 @@ def as_subject(
         fingerprint=fingerprint,
         device=device,
     )
+
+
+def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
+    """Tried once with a short text: what cannot be entered at its embeddings is refused here and not later."""
+    try:
+        return HuggingFaceClassifier(network, **settings)
+    except (TypeError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise InputError(
+            f"{type(network).__name__} cannot be entered at its word embeddings ({_first_line(error)}). "
+            "Audit it as a black box: --model python:module:function."
+        ) from error
 
 
 def resolve(source: str) -> str:
@@ -192,19 +205,36 @@ def load_network(
     from transformers import AutoModelForSequenceClassification
 
     try:
-        network, info = AutoModelForSequenceClassification.from_pretrained(
-            source,
-            config=config,
-            revision=spec.revision,
-            trust_remote_code=spec.trust_remote_code,
-            use_safetensors=True,
-            ignore_mismatched_sizes=new_head,
-            output_loading_info=True,
-            dtype=torch.float32,
-        )
+        with quietly():
+            network, info = AutoModelForSequenceClassification.from_pretrained(
+                source,
+                config=config,
+                revision=spec.revision,
+                trust_remote_code=spec.trust_remote_code,
+                use_safetensors=True,
+                ignore_mismatched_sizes=new_head,
+                output_loading_info=True,
+                dtype=torch.float32,
+            )
     except Exception as error:  # the file formats below transformers raise exceptions of their own
         raise InputError(_why_not(spec.source, error)) from error
     return network, info
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without transformers' bars and its report on a new head: we say ourselves what a user has to know."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def length_limit(config: Any, tokenizer: Any) -> int:

@@ -107,7 +107,7 @@ class Pool:
     def drawn(self, batch: Batch, draws: int, generator: torch.Generator) -> Int[Tensor, "D B T"]:
         """For each token of each text, tokens of the other texts. A text's draws are its own, by its own seed."""
         seeds = text_seeds(generator, batch.example_ids)
-        numbers = random_numbers(seeds, draws, batch.token_ids.shape[1]) / 2**32
+        numbers = random_numbers(seeds, range(draws), batch.token_ids.shape[1]) / 2**32
         found = np.empty(numbers.shape, np.int64)
         for row, name in enumerate(batch.example_ids):
             own = batch.token_ids[row, batch.words[row]].cpu().numpy()

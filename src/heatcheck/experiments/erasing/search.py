@@ -22,7 +22,7 @@ from heatcheck.randomness import random_numbers
 
 def random_ranks(words: Words, seeds: Int[ndarray, "B"], orders: int) -> Int[ndarray, "R B U"]:
     """Random orders of each text's words, by the text's own seed."""
-    numbers = random_numbers(seeds, orders, words.real.shape[1]).astype(float)
+    numbers = random_numbers(seeds, range(orders), words.real.shape[1]).astype(float)
     return np.stack([words.ranks(n) for n in numbers]) if orders else np.empty((0, *words.real.shape), int)
 
 
