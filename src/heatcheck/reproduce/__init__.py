@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from heatcheck.errors import InputError
 from heatcheck.progress import Progress
-from heatcheck.reproduce import paper_1
+from heatcheck.reproduce import paper_1, paper_5
 from heatcheck.reproduce.paper_1_page import write_page
 
 __all__ = ["PAPERS", "reproduce", "write_page"]
 
-PAPERS = {"paper-1": paper_1}
+
+class Paper(NamedTuple):
+    """`full` runs the paper's own scale; None where ours is that already."""
+
+    run: Callable[..., None]
+    full: Callable[..., None] | None
+    page: Callable[[Path], dict[str, str]]
+
+
+PAPERS = {
+    "paper-1": Paper(paper_1.run_cases, None, paper_1.page),
+    "paper-5": Paper(paper_5.run_cases, paper_5.run_full, paper_5.page),
+}
 
 
 def reproduce(
@@ -24,13 +37,20 @@ def reproduce(
     limit: int | None,
     threads: int,
     progress: Progress,
+    full: bool = False,
+    run: bool = True,
 ) -> dict[str, str]:
-    """Run what is missing (all of it resumable, below `out`) and return the page's tables by name."""
+    """Run what is missing (all of it resumable, below `out`) and return the page's tables by name.
+
+    `run=False`: tables from the runs that are finished, whichever these are.
+    """
     if paper not in PAPERS:
         raise InputError(f"There is no reproduction of {paper!r}. There are: {', '.join(PAPERS)}.")
-    if data_dir is None:
+    run_cases = PAPERS[paper].full if full else PAPERS[paper].run
+    if run_cases is None:
+        raise InputError(f"{paper} is at the paper's scale as it is. Leave --full out.")
+    if run and data_dir is None:
         raise InputError(f"{paper}: say with --data-dir which folder holds the papers' data sets.")
-    module = PAPERS[paper]
-    module.run_cases(data_dir, out, only=only, limit=limit, threads=threads, progress=progress)
-    blocks: dict[str, str] = module.page(out)
-    return blocks
+    if run:
+        run_cases(data_dir, out, only=only, limit=limit, threads=threads, progress=progress)
+    return PAPERS[paper].page(out)

@@ -1,0 +1,180 @@
+"""What the finished runs of paper 5 hold: the τ of every two methods on each text, and which predictions were right.
+
+The page asks for a model (data set, model, attention) and gets one table per seed, whichever seeds there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from numpy import ndarray
+
+from heatcheck import results
+from heatcheck.experiments.agreement import compare_all
+from heatcheck.explain.method import parse
+from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
+from heatcheck.measure.ranks import kendall
+from heatcheck.reproduce.paper_5_numbers import METHODS
+
+SEEDS = (0, 1, 2)
+SHOWN = (*METHODS[:4], "deep_lift_captum", *METHODS[4:], "flow")  # our order of methods
+AT_ONCE = 32  # texts
+FULL = "-full"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The folder with all cases. Of a case at both scales the paper's own is taken."""
+
+    out: Path
+    _kept: dict[tuple[str, Path], pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+
+    def taus(self, dataset: str, model: str, *, marks: bool = False) -> list[pd.DataFrame]:
+        """By seed the τ of every two methods (columns) on each text (rows). `marks`: [CLS] and [SEP] ranked too."""
+        read = _with_marks if marks or model == "bilstm" else _words_only
+        return [self._once(read, folder) for folder in self._finished(dataset, model, "softmax", "-agreement")]
+
+    def overlaps(self, dataset: str, model: str) -> list[pd.DataFrame]:
+        """The same for the share of words that two methods have in common among their highest quarter."""
+        return [_pairs(f, "topk_overlap") for f in self._finished(dataset, model, "softmax", "-agreement")]
+
+    def deltas(self, dataset: str, model: str) -> pd.Series:
+        """How far the median text's scores miss the sum that the method promises, by method."""
+        frames = [_texts(f, "completeness_delta") for f in self._finished(dataset, model, "softmax", "-agreement")]
+        if not frames:
+            return pd.Series(dtype=float)
+        joined = pd.concat(frames)
+        return joined.groupby(joined["subject"].map(short))["value"].median()
+
+    def right(self, dataset: str, model: str, weighting: str, split: str = "test") -> dict[int, pd.Series]:
+        """By seed: 1 for each text whose class was predicted, else 0."""
+        ending = "" if split == "test" else f"-{split}"
+        folders = dict(self._by_seed(dataset, model, weighting, ending))
+        return {seed: _right(folder) for seed, folder in folders.items()}
+
+    def _once(self, read: Callable[[Path], pd.DataFrame], folder: Path) -> pd.DataFrame:
+        """Several tables of the page read the same run."""
+        if (read.__name__, folder) not in self._kept:
+            self._kept[read.__name__, folder] = read(folder)
+        return self._kept[read.__name__, folder]
+
+    def _finished(self, dataset: str, model: str, weighting: str, ending: str) -> list[Path]:
+        return [folder for _, folder in self._by_seed(dataset, model, weighting, ending)]
+
+    def _by_seed(self, dataset: str, model: str, weighting: str, ending: str) -> Iterator[tuple[int, Path]]:
+        for seed in SEEDS:
+            name = f"{dataset}-{model}-{weighting}-{seed}"
+            folders = (self.out / f"{name}{part}{ending}" for part in (FULL, ""))
+            there = next(filter(is_finished, folders), None)
+            if there is not None:
+                yield seed, there
+
+
+def is_finished(folder: Path) -> bool:
+    return (folder / "run.json").exists() and results.read_run(folder)["status"] == "finished"
+
+
+def short(method: str) -> str:
+    """
+    >>> short("lime(samples=1000)"), short("rollout")
+    ('lime', 'attention')
+    """
+    name, _ = parse(method)
+    return "attention" if name == "rollout" else name
+
+
+def column(first: str, second: str) -> str:
+    """Of a table of pairs; either order gives the same.
+
+    >>> column("lime", "attention")
+    'attention/lime'
+    """
+    return "/".join(sorted((first, second), key=SHOWN.index))
+
+
+def _right(folder: Path) -> pd.Series:
+    examples = results.read_table(folder, "examples", ["example_id", "label", "predicted"]).to_pandas()
+    right: pd.Series = (examples["label"] == examples["predicted"]).astype(float)
+    return right.set_axis(examples["example_id"])
+
+
+def _with_marks(folder: Path) -> pd.DataFrame:
+    """As the run itself compared them. A BiLSTM's has no marks in it."""
+    return _pairs(folder, "kendall")
+
+
+def _texts(folder: Path, measure: str) -> pd.DataFrame:
+    columns = ["example_id", "subject", "reference", "measure", "setting", "value"]
+    frame: pd.DataFrame = results.read_table(folder, "scores", columns).to_pandas()
+    return frame[frame["example_id"].notna() & (frame["measure"] == measure) & frame["setting"].isna()]
+
+
+def _pairs(folder: Path, measure: str) -> pd.DataFrame:
+    rows = _texts(folder, measure)
+    rows = rows[rows["reference"].notna()]
+    names = {name: short(name) for name in {*rows["subject"], *rows["reference"]}}
+    pairs = [column(names[a], names[b]) for a, b in zip(rows["subject"], rows["reference"], strict=True)]
+    return rows.assign(pair=pairs).pivot(index="example_id", columns="pair", values="value")
+
+
+def _words_only(folder: Path) -> pd.DataFrame:
+    """From the same scores, without the marks, which stand for no characters."""
+    columns = ["example_id", "method", "position", "start", "end", "score"]
+    tokens = results.read_table(folder, "tokens", columns).to_pandas()
+    tokens = tokens[tokens["end"] > tokens["start"]]
+    tokens = tokens.assign(method=tokens["method"].map({name: short(name) for name in tokens["method"].unique()}))
+    names = sorted(tokens["method"].unique(), key=SHOWN.index)
+    texts = list(dict.fromkeys(tokens["example_id"]))
+    parts = [_compared(tokens, names, texts[start : start + AT_ONCE]) for start in range(0, len(texts), AT_ONCE)]
+    return pd.concat(parts)
+
+
+def _compared(tokens: pd.DataFrame, names: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
+    here = tokens[tokens["example_id"].isin(set(texts))]
+    laid_out = [
+        here[here["method"] == name].pivot(index="example_id", columns="position", values="score").loc[list(texts)]
+        for name in names
+    ]
+    words = laid_out[0].notna().to_numpy()
+    lists = np.stack([np.abs(table.fillna(0).to_numpy(dtype=float)) for table in laid_out])
+    values = compare_all(lambda a, b, valid: kendall(a, b, valid).tau, lists, words)
+    pairs = [column(first, second) for first, second in combinations(names, 2)]
+    return pd.DataFrame(dict(zip(pairs, values, strict=True)), index=pd.Index(texts, name="example_id"))
+
+
+Samples = Sequence[Float[ndarray, "N"]]  # a value per text, for each seed
+
+
+def mean_over_pairs(tables: Sequence[pd.DataFrame], pairs: Sequence[tuple[str, str]]) -> Samples:
+    """Of each text the mean τ over these pairs of methods, as far as it has them."""
+    chosen = ([table[column(*pair)] for pair in pairs] for table in tables)
+    return [pd.concat(columns, axis=1).mean(axis=1).dropna().to_numpy(dtype=float) for columns in chosen]
+
+
+def contrast(*terms: tuple[float, Samples], seed: int = 0) -> Interval:
+    """Σ coefficient · mean, with an interval from resampling models (seeds) and, of each, its texts.
+
+    >>> contrast((1, [np.array([1.0, 1.0])]), (-1, [np.array([3.0, 3.0]), np.array([5.0, 5.0])])).value
+    -3.0
+    """
+    rng = np.random.default_rng(seed)
+    value = sum(weight * float(np.mean([s.mean() for s in samples])) for weight, samples in terms)
+    drawn = np.sum([weight * _resampled(samples, rng) for weight, samples in terms], axis=0)
+    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Interval(value, float(low), float(high))
+
+
+def _resampled(samples: Samples, rng: np.random.Generator) -> Float[ndarray, "R"]:
+    """Means of resamples: as many models as there are, each drawn from them, and of each as many texts as it has."""
+    every = np.arange(RESAMPLES)
+    drawn = []
+    for _ in samples:
+        means = np.stack([rng.choice(values, (RESAMPLES, len(values))).mean(1) for values in samples])
+        drawn.append(means[rng.integers(0, len(samples), RESAMPLES), every])
+    return np.asarray(np.mean(drawn, axis=0))
