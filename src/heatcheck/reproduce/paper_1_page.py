@@ -219,20 +219,20 @@ def figures_6_8(cases: dict[str, Case]) -> Iterator[str]:
     columns: list[list[Interval]] = [[], [], []]
     for dataset in DATASETS:
         case, average = (cases.get(f"{dataset}-{encoder}-additive") for encoder in ("bilstm", "average"))
-        if case is None or average is None:
+        if case is None:
             continue
         between, loo = case.texts("tau_gradient_loo", "kendall"), case.texts("tau_loo", "kendall")
-        differences = (
-            between - loo,
-            between - case.texts("tau_gradient", "kendall"),
-            average.texts("tau_loo", "kendall") - loo,
-        )
-        for column, values in zip(columns, differences, strict=True):
-            column.append(bootstrap(values.dropna().to_numpy(), np.mean, seed=0))
-        cells = (f"{number(c[-1].value)} [{number(c[-1].low)}, {number(c[-1].high)}]" for c in columns)
+        differences = [between - loo, between - case.texts("tau_gradient", "kendall")]
+        if average is not None:
+            differences.append(average.texts("tau_loo", "kendall") - loo)
+        cells = ["", "", "not run yet"]
+        for place, values in enumerate(differences):
+            found = bootstrap(values.dropna().to_numpy(), np.mean, seed=0)
+            columns[place].append(found)
+            cells[place] = f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
         yield f"| {title(f'{dataset}-bilstm-additive').split(' | ')[0]} | {' | '.join(cells)} |"
     if columns[0]:
-        means = (number(float(np.mean([i.value for i in column]))) for column in columns)
+        means = (number(float(np.mean([i.value for i in column]))) if column else "" for column in columns)
         yield f"| *ours, mean of these* | {' | '.join(means)} |"
     yield "| *paper, mean of its data sets* | more than .2 | about .25 | about .375 |"
     yield ""
