@@ -9,6 +9,7 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
+from benchmarks.cases_gradients import integrated_gradients
 
 from heatcheck.batch import join, replace_tokens, rows, trim
 from heatcheck.errors import InputError
@@ -220,13 +221,13 @@ def test_scores_sum_to_the_change_of_the_output(encoder):
     batch = vocabulary.batch(examples)
     scalar = probability_of_prediction(model, batch)
     few = IntegratedGradients(steps=2, most_steps=2)(model, batch, scalar)
-    ours = IntegratedGradients(steps=2, most_steps=2048, tolerance=2e-3)(model, batch, scalar)
+    ours = IntegratedGradients(steps=2, most_steps=1024, tolerance=1e-2)(model, batch, scalar)
     with torch.no_grad():
         empty = replace_tokens(batch, batch.words, model.pad_id)
         promised = scalar(model, model.predict(batch), batch) - scalar(model, model.predict(empty), batch)
     missed = (ours.scores.sum(1) - promised).abs()
-    assert (missed <= 2e-3 * promised.abs().clamp(min=0.01) + 1e-6).all()
-    assert float(few.delta.max()) > 2e-3
+    assert (missed <= 1e-2 * promised.abs().clamp(min=0.01) + 1e-6).all()
+    assert float(few.delta.max()) > 1e-2
     torch.testing.assert_close(ours.delta, missed / promised.abs().clamp(min=0.01), atol=1e-5, rtol=1e-3)
 
 
@@ -311,11 +312,11 @@ def check_invariance(explainer, model, batch, other):
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize(("task", "labels"), TASKS)
-def test_company_padding_and_order_change_nothing_on_our_models(name, encoder, task, labels):
-    examples = random_examples(4, task, labels=labels)
-    model, vocabulary = small_model(examples, encoder, labels=labels)
-    other = [e.__class__("other", e.text, 0, e.pair) for e in random_examples(1, task, longest=30, seed=7)]
+def test_company_padding_and_order_change_nothing_on_our_models(name, encoder):
+    """Pairs; test_explainers has every task."""
+    examples = random_examples(4, "pair", labels=3)
+    model, vocabulary = small_model(examples, encoder, labels=3)
+    other = [e.__class__("other", e.text, 0, e.pair) for e in random_examples(1, "pair", longest=30, seed=7)]
     check_invariance(METHODS[name], model, vocabulary.batch(examples), vocabulary.batch(other))
 
 
@@ -400,6 +401,27 @@ def test_small_pieces_and_a_lack_of_memory_change_nothing(monkeypatch, name):
     assert set(sizes) == {1, 2}
     monkeypatch.setattr(sys.modules[gradient.__module__], "TOKENS_AT_ONCE", 1)
     torch.testing.assert_close(explain(), whole, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_after_an_error_nothing_is_left_on_the_model(tiny_subjects, name):
+    subject = tiny_subjects("bert")
+    (batch,) = subject.batches(random_examples(3), 8)
+    scalar = probability_of_prediction(subject.model, batch)
+
+    def fails(model, logits, some):
+        if logits.requires_grad:
+            raise KeyError("in the middle")
+        return scalar(model, logits, some)
+
+    with pytest.raises(KeyError):
+        METHODS[name](subject.model, batch, fails)
+    assert not any(m._forward_hooks or m._backward_hooks for m in subject.model.modules())
+
+
+def test_the_benchmark_compares_like_with_like(tiny_subjects):
+    compared = integrated_gradients(tiny_subjects("bert"), random_examples(5), repetitions=1)
+    assert compared.correct, compared.checks
 
 
 def test_a_class_whose_probability_does_not_move_has_a_finite_delta():

@@ -14,6 +14,7 @@ from heatcheck.batch import TOKEN_FIELDS, Batch, rows
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
+from heatcheck.models.readout import readout_only
 
 # Padded tokens of one pass. Fewer than forwards alone: the way back needs every layer's values, and from about 2,000
 # tokens on MiniLM is slower per token.
@@ -53,7 +54,8 @@ def _times_input(model: Classifier, logits: Logits, batch: Batch, scalar: Scalar
         slope = slopes(embeddings, lambda e: scalar(model, logits(e, some), some))
         return (slope * embeddings).sum(-1)
 
-    return in_pieces(times_input, batch, TOKENS_AT_ONCE) * batch.mask
+    with readout_only(model):
+        return in_pieces(times_input, batch, TOKENS_AT_ONCE) * batch.mask
 
 
 def slopes(
@@ -97,7 +99,8 @@ def sum_of_slopes(model: Classifier, batch: Batch, scalar: Scalar, points: Point
         along = (slope * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
         return nn.functional.pad(along, (0, some.mask.shape[1] - width))
 
-    each = in_pieces(at_points, rows(batch, texts), TOKENS_AT_ONCE)
+    with readout_only(model):
+        each = in_pieces(at_points, rows(batch, texts), TOKENS_AT_ONCE)
     return each.new_zeros(batch.mask.shape).index_add(0, texts, each) * batch.mask
 
 
