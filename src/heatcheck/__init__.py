@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heatcheck.api import Run, audit, run
+    from heatcheck.api import Run, audit, explainer, run
+    from heatcheck.attributions import Attributions
 
-__all__ = ["Run", "audit", "run"]
+__all__ = ["Attributions", "Run", "audit", "explainer", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import importlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -19,6 +19,7 @@ import pandas as pd
 import torch
 
 from heatcheck import report, results, runner
+from heatcheck.attributions import Attributions
 from heatcheck.data.dataset import Dataset
 from heatcheck.data.sources import DEFAULT, Columns
 from heatcheck.engine.store import Store
@@ -28,13 +29,16 @@ from heatcheck.explain.method import split
 from heatcheck.models import checkpoint, finetune
 from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
+from heatcheck.models.given import Model, subject_of
 from heatcheck.models.loading import is_transformer, load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, fitted_spec
 from heatcheck.progress import Progress, Silent
+from heatcheck.report.said import said as report_said
 from heatcheck.runner import Request
+from heatcheck.single import Target, Text, TextExplainer, explain_text, with_settings
 
 
 class Run:
@@ -177,6 +181,52 @@ def make_request(
     name = getattr(model, "__qualname__", "black box") if callable(model) else None if model is None else str(model)
     predict = model if callable(model) else None
     return Request(model=name, predict=predict, data=str(data), limit=limit, seed=seed, **given)
+
+
+def explainer(
+    name: str,
+    /,
+    model: Model,
+    *,
+    labels: Sequence[str] | None = None,
+    reading: TransformerSpec | None = None,
+    device: str = "auto",
+    special_tokens: bool = False,
+    seed: int = 0,
+    **settings: Any,
+) -> TextExplainer:
+    """A method of `heatcheck list explainers`, by its name here or in Captum, with its settings; for any model.
+
+    `explainer("integrated_gradients", model="folder", steps=50).attribute("a text", target="positive")`. `model`: a
+    folder, hub id, function from texts to probabilities (`labels` name its classes), or loaded (model, tokenizer).
+    """
+    subject = subject_of(model, reading=reading, labels=labels, device=choose_device(device))
+    return TextExplainer(with_settings(name, settings), subject, special_tokens, seed)
+
+
+def explain(
+    text: Text,
+    model: Model,
+    methods: Sequence[str] | None = None,
+    target: Target = None,
+    *,
+    labels: Sequence[str] | None = None,
+    reading: TransformerSpec | None = None,
+    device: str = "auto",
+    special_tokens: bool = False,
+    seed: int = 0,
+) -> tuple[Attributions, list[str]]:
+    """One text by several methods, by default those that an audit compares; and notes on what was left out."""
+    subject = subject_of(model, reading=reading, labels=labels, device=choose_device(device))
+    return explain_text(subject, text, methods, target, special_tokens=special_tokens, seed=seed)
+
+
+def audited_methods(run: Path, found: Attributions) -> tuple[dict[str, str], list[str]]:
+    """What the audit in the folder `run` says of each method in `found`; and a note if it is of another model."""
+    name = results.read_run(run).get("model", {}).get("name", "")
+    here = {one.model for one in found} - {name}
+    notes = [f"{run} is an audit of {name}, not of {min(here)}."] if here else []
+    return report_said(run, [one.method for one in found]), notes
 
 
 def find_function(name: str) -> Predict:

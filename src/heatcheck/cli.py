@@ -240,6 +240,75 @@ def train(
 
 
 @app.command()
+def explain(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to explain, in quotes.")],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="A Hugging Face classifier (folder or hub id), a folder of `heatcheck train`, or a Python function "
+            "from texts to probabilities, python:module:function.",
+        ),
+    ] = None,
+    pair: Annotated[str | None, typer.Option("--pair", help="The second text: hypothesis or question.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="Of `heatcheck list explainers`: 'gradient,lime(samples=200)'. Default: those that an audit compares.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="The class whose probability is explained. Default: the predicted.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="Classes of a Python function, in order: no,yes.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("explanation.html"),
+    audited: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="An audit of this model: adds what it says of each method."),
+    ] = None,
+    seed: SeedFlag = 0,
+    device: DeviceFlag = "auto",
+    special_tokens: Annotated[
+        bool, typer.Option("--special-tokens", help="Show the scores of [CLS] and the like too.")
+    ] = False,
+    revision: RevisionFlag = None,
+    trust_remote_code: RemoteFlag = False,
+    max_length: MaxLengthFlag = None,
+    windows: WindowsFlag = False,
+) -> None:
+    """Explain one text: heatmaps in the terminal, and as a page ([bold]explanation.html[/bold])."""
+    from heatcheck import api, terminal
+    from heatcheck.explain.method import split as split_methods
+    from heatcheck.report import heatmap
+    from heatcheck.report.visible import for_terminal
+
+    if model is None:
+        raise InputError(
+            "explain needs a model: give --model a Hugging Face classifier (folder or hub id), a folder that "
+            "`heatcheck train` wrote, or python:module:function."
+        )
+    found, notes = api.explain(
+        text if pair is None else (text, pair),
+        _model(model),
+        None if method is None else split_methods(method),
+        target,
+        labels=None if labels is None else tuple(name.strip() for name in labels.split(",")),
+        reading=_reading(revision, trust_remote_code, max_length, windows),
+        device=device,
+        special_tokens=special_tokens,
+        seed=seed,
+    )
+    said, more = ({}, []) if audited is None else api.audited_methods(audited, found)
+    terminal.show(out_console, found.heatmaps, said)
+    for note in (*notes, *more):
+        err_console.print(f"note: {for_terminal(note)}", highlight=False, markup=False, soft_wrap=True)
+    _say(f"\nPage: {for_terminal(str(heatmap.write(out, found.heatmaps, said)))}")
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that audit or run wrote.")],
     out: Annotated[

@@ -1,0 +1,73 @@
+"""What an audit says of each explanation method, in one line: how far it agrees with others, how well it finds the
+words that matter, and whether it may be ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import pyarrow.compute as pc
+
+from heatcheck import results
+from heatcheck.report.figures import count, figure
+from heatcheck.report.measures import ALL_METHODS
+from heatcheck.report.methods import unranked
+from heatcheck.report.source import Run, Variant
+
+ABOUT = (
+    "τ is 1 where two methods order the words alike, 0 where they have nothing in common; comprehensiveness is how far "
+    "the output drops when words are taken out in the method's order, between the worst (0) and the best (1) found."
+)
+KENDALL, NORMALISED = Variant("kendall"), ":normalised"
+
+
+def said(folder: Path, methods: Sequence[str]) -> dict[str, str]:
+    """By method. A method that the audit did not test gets a line that says so."""
+    run = _aggregates(folder)
+    return {name: _line(run, name) for name in methods}
+
+
+def _aggregates(folder: Path) -> Run:
+    """Only the rows over all texts: an audit has millions of others."""
+    about = results.read_run(folder)
+    scores = results.read_table(folder, "scores")
+    rows = scores.filter(pc.is_null(scores["example_id"]))
+    return Run(about, rows.to_pylist(), [], scores.slice(0, 0), scores.slice(0, 0))
+
+
+def _compared(run: Run) -> list[str]:
+    pairs = run.means.get(KENDALL, {})
+    return sorted({name for pair in pairs for name in pair if name is not None and name != ALL_METHODS})
+
+
+def _line(run: Run, method: str) -> str:
+    parts = [*_agreement(run, method), *_erasure(run, method)]
+    mark = unranked(run).get(method)
+    parts += [mark] if mark else []
+    if parts:
+        return "; ".join(parts)
+    return f"was not tested there; tested: {', '.join(_compared(run)) or 'none'}"
+
+
+def _agreement(run: Run, method: str) -> Iterator[str]:
+    """Only with methods that may be ranked."""
+    marks = unranked(run)
+    others: dict[str, float] = {}
+    for (one, other), row in run.means.get(KENDALL, {}).items():
+        rest = {one: other, other: one}.get(method)
+        if rest is not None and rest not in marks and row["value"] is not None:
+            others[rest] = row["value"]
+    if others:
+        yield f"agrees with {count(len(others), 'other method')} at a mean τ of {figure(fmean(others.values()))}"
+
+
+def _erasure(run: Run, method: str) -> Iterator[str]:
+    found = []
+    for variant, rows in run.means.items():
+        row = rows.get((method, None))
+        if variant.measure == "aopc_comprehensiveness" and (variant.setting or "").endswith(NORMALISED) and row:
+            operator = str(variant.setting).removesuffix(NORMALISED)
+            found.append(f"{figure(row['value'])} ({operator})")
+    if found:
+        yield f"comprehensiveness {', '.join(found)}"

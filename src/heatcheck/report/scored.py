@@ -1,0 +1,107 @@
+"""One text with one method's scores, as viewers see it: plain values, no torch.
+
+Scores belong to tokens. A reader sees words: the pieces of a word are one, and its score is the sum of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+# Scripts written without spaces. Some tokenizers call a whole line of them one word; there each token stands alone.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+FAINT = 0.05  # share of the largest score: less is not shown
+
+
+@dataclass(frozen=True)
+class Token:
+    """`start` and `end` count characters of the segment's own text. A mark ([CLS]) has no `word` and no characters;
+    `token` is its name then."""
+
+    segment: int
+    word: int | None
+    start: int
+    end: int
+    token: str
+    score: float
+
+
+class Part(NamedTuple):
+    """A stretch of a text; `share` of the largest score, -1 to 1, None between the words."""
+
+    text: str
+    share: float | None = None
+    mark: bool = False
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """`probability` is the predicted class's, `target` the class whose probability is explained. `delta`: by how much
+    the scores miss the sum that the method promises, as a share of it."""
+
+    text: str
+    pair: str | None
+    model: str
+    method: str
+    predicted: str
+    probability: float
+    target: str
+    target_probability: float
+    signed: bool
+    tokens: tuple[Token, ...]
+    delta: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,) if self.pair is None else (self.text, self.pair)
+
+    @cached_property
+    def words(self) -> tuple[Token, ...]:
+        found: list[Token] = []
+        for token in self.tokens:
+            if found and _same_word(found[-1], token, self.texts):
+                found[-1] = _joined(found[-1], token, self.texts)
+            else:
+                found.append(token)
+        return tuple(found)
+
+    @cached_property
+    def largest(self) -> float:
+        return max((abs(word.score) for word in self.words), default=0.0)
+
+    def parts(self, segment: int) -> Iterator[Part]:
+        """One of the texts, whole and in its order; marks stand where the model reads them."""
+        text, at = self.texts[segment], 0
+        for word in self.words:
+            share = word.score / self.largest if self.largest else 0.0
+            if word.segment != segment:
+                continue
+            if word.word is None:
+                yield Part(word.token, share, mark=True)
+            elif word.start < word.end:
+                yield Part(text[at : word.start])
+                yield Part(text[word.start : word.end], share)
+                at = word.end
+        yield Part(text[at:])
+
+    def strongest(self, most: int = 3) -> list[Token]:
+        ordered = sorted(self.words, key=lambda word: -abs(word.score))
+        return [word for word in ordered[:most] if word.score]
+
+
+def _same_word(last: Token, token: Token, texts: tuple[str, ...]) -> bool:
+    if last.word is None or token.word is None or last.segment != token.segment:
+        return False
+    if token.start < last.end:
+        return True  # byte-level tokenizers give all pieces of an emoji the same characters
+    apart = token.start > last.end or bool(_UNSPACED.match(texts[token.segment], token.start))
+    return last.word == token.word and not apart
+
+
+def _joined(one: Token, other: Token, texts: tuple[str, ...]) -> Token:
+    start, end = min(one.start, other.start), max(one.end, other.end)
+    return replace(one, start=start, end=end, token=texts[one.segment][start:end], score=one.score + other.score)

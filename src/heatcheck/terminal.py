@@ -1,0 +1,105 @@
+"""Heatmaps in a terminal: backgrounds where it has colours, `word (0.42)` where it has none.
+
+A word that matters a little has coloured letters, one that matters more a background: from grey to full colour, neither
+dark nor light, with black letters, so that all can be read on dark and on light terminals. Whatever a text or a label
+holds, no control character of theirs reaches the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.style import Style
+from rich.text import Text
+
+from heatcheck.report.figures import percent
+from heatcheck.report.heatmap import FLAW, remarks, score_text
+from heatcheck.report.measures import method_name
+from heatcheck.report.said import ABOUT
+from heatcheck.report.scored import FAINT, Heatmap, Part
+from heatcheck.report.visible import for_terminal as visible
+
+GREY, HOT, COLD = (150, 150, 150), (255, 84, 84), (84, 160, 255)
+LETTERS = {True: "#d75f5f", False: "#5f87d7"}  # for, against
+GROUND = 0.3  # share of the largest score from which on a word has a background
+INDENT = 2
+
+
+def show(console: Console, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> None:
+    """All heatmaps one below the other, texts in their order. `said`: what an audit says of a method."""
+    colours = has_colours(console)
+    for _, group in groupby(heatmaps, key=lambda one: (one.text, one.pair)):
+        shown = list(group)
+        _line(console, _verdict(shown[0]))
+        for one in shown:
+            _heatmap(console, one, (said or {}).get(one.method), colours)
+    if heatmaps:
+        _line(console, Text("\n") + _legend(heatmaps, colours))
+    if said:
+        console.print(Text(f"audit: {ABOUT}"), soft_wrap=not console.is_terminal, highlight=False)
+
+
+def has_colours(console: Console) -> bool:
+    return console.is_terminal and not console.no_color and console.color_system is not None
+
+
+def _heatmap(console: Console, one: Heatmap, said: str | None, colours: bool) -> None:
+    _line(console, Text(f"\n{visible(method_name(one.method))}", "bold"))
+    for segment in range(len(one.texts)):
+        written = Text.assemble(*(_part(part, one.largest, colours) for part in one.parts(segment)))
+        _indented(console, written)
+    for note in [*remarks(one), *([f"audit: {said}"] if said else [])]:
+        _indented(console, Text(visible(note), "bold italic" if FLAW in note else "italic"))
+
+
+def _part(part: Part, largest: float, colours: bool) -> tuple[str, Style]:
+    text = visible(part.text)
+    if part.mark:
+        text = f"{text} "
+    if part.share is None or abs(part.share) < FAINT:
+        return text, Style()
+    if colours:
+        return text, look(part.share)
+    return f"{text.rstrip()} ({score_text(part.share * largest)}){' ' if part.mark else ''}", Style()
+
+
+def look(share: float) -> Style:
+    if abs(share) < GROUND:
+        return Style(color=LETTERS[share > 0])
+    full, amount = HOT if share > 0 else COLD, abs(share)
+    red, green, blue = (round(g + amount * (f - g)) for g, f in zip(GREY, full, strict=True))
+    return Style(color="#000000", bgcolor=f"rgb({red},{green},{blue})", bold=amount > 0.75)
+
+
+def _verdict(one: Heatmap) -> Text:
+    found = Text.assemble(
+        visible(one.model), ": ", (visible(one.predicted), "bold"), f", probability {percent(one.probability)}"
+    )
+    if one.target == one.predicted:
+        return found
+    return found + Text(f". Explained: {visible(one.target)}, probability {percent(one.target_probability)}")
+
+
+def _legend(heatmaps: Sequence[Heatmap], colours: bool) -> Text:
+    signed = any(one.signed for one in heatmaps)
+    if not colours:
+        below = "; below 0: speaks against the class" if signed else ""
+        return Text(f"(number): score of the word{below}. No number: below {FAINT:.0%} of the largest.")
+    scale = [(" word ", look(share)) for share in (0.1, 0.4, 0.7, 1.0)]
+    against = [("  against the class ", Style()), *((" word ", look(share)) for share in (-0.1, -1.0))]
+    return Text.assemble("little ", *scale, " most of the text and method", *(against if signed else []))
+
+
+def _indented(console: Console, text: Text) -> None:
+    """A file has no width: there nothing is broken into lines."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, INDENT)), highlight=False)
+    else:
+        _line(console, Text(" " * INDENT) + text)
+
+
+def _line(console: Console, line: Text) -> None:
+    console.print(line, soft_wrap=True, highlight=False)
