@@ -224,8 +224,9 @@ def load_network(
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
     """Without transformers' bars and its report on a new head: we say ourselves what a user has to know."""
-    from transformers.utils import logging
+    import transformers.utils.logging
 
+    logging: Any = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
