@@ -137,11 +137,10 @@ def test_integrated_gradients_equal_captums_on_our_models(encoder, task, labels,
     model, batch = model.to(dtype), vocabulary.batch(examples)
     scalar = probability_of_prediction(model, batch)
     ours = EXACT_STEPS(model, batch, scalar)
-    # Our transformer's padding embeds to 0, where layer norm magnifies rounding a million times.
-    fine = 1e-7 if encoder == "transformer" else 1e-8
-    tolerance = fine if dtype == torch.float64 else 1e-5
     theirs, missed = captums_integral(model, batch, scalar, n_steps=50)
-    torch.testing.assert_close(ours.scores, theirs, atol=tolerance, rtol=tolerance)
+    # Captum rounds the steps' weights to 32 bits, whatever the model's precision is.
+    tolerance = {"atol": 1e-8, "rtol": 1e-7} if dtype == torch.float64 else {"atol": 1e-5, "rtol": 1e-5}
+    torch.testing.assert_close(ours.scores, theirs, **tolerance)
     promised = theirs.sum(1) - missed
     torch.testing.assert_close(ours.delta, missed.abs() / promised.abs().clamp(min=0.01), atol=1e-4, rtol=1e-3)
 
@@ -163,7 +162,7 @@ def test_integrated_gradients_of_a_transformer_in_double_precision(tmp_path):
     (batch,) = subject.batches(random_examples(3), 8)
     scalar = probability_of_prediction(model, batch)
     theirs, _ = captums_integral(model, batch, scalar, n_steps=50)
-    torch.testing.assert_close(EXACT_STEPS(model, batch, scalar).scores, theirs, atol=1e-8, rtol=1e-8)
+    torch.testing.assert_close(EXACT_STEPS(model, batch, scalar).scores, theirs, atol=1e-8, rtol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["riemann_left", "riemann_middle", "riemann_right"])
