@@ -32,10 +32,10 @@ SMALL, LONG = ("sst", "mrpc", "snli"), "imdb-240"
 WEIGHTINGS = ("softmax", "uniform")
 FURTHER_SEEDS = (1, 2)
 INSTANCES, FEWER, FEWEST = 500, 100, 50  # the paper's; of MiniLM; of MiniLM on long texts
-# As published: 1000 samples for LIME, 50 steps and no more for integrated gradients, 5 samples for Grad-SHAP.
-# DeepLIFT twice: exactly complete, and in Captum's form, which the paper used.
+# As published: 1000 samples for LIME with padding in the place of words, 50 steps and no more for integrated gradients,
+# 5 samples for Grad-SHAP. DeepLIFT twice: exactly complete, and in Captum's form, which the paper used.
 ATTRIBUTIONS = (
-    "lime",
+    "lime(samples=1000, hide='pad')",
     "integrated_gradients(most_steps=50)",
     "deep_lift",
     "deep_lift_captum",

@@ -52,7 +52,7 @@ def page(out: Path) -> dict[str, str]:
         "table-4": lambda: table_4(runs),
         "figure-1": lambda: figure_1(runs),
         "question-1": lambda: question_1(runs, DATASETS, TITLES),
-        "question-2": lambda: question_2(runs, DATASETS),
+        "question-2": lambda: question_2(runs, DATASETS, TITLES),
         "completeness": lambda: completeness(runs),
     }
     return {name: "\n".join(lines()) for name, lines in blocks.items()}
