@@ -13,6 +13,10 @@ import numpy as np
 import torch
 
 from benchmarks import ours
+from benchmarks.cases_attention_flow import attention_flow
+from benchmarks.cases_erasure import erasure_all_methods, erasure_one_method
+from benchmarks.cases_gradients import integrated_gradients, prepared
+from benchmarks.cases_lime import lime
 from benchmarks.memory import memory
 from benchmarks.plain import procedures
 from benchmarks.plain.counterfactual import Search
@@ -150,4 +154,10 @@ CASES: dict[str, Callable[[Setting], Outcome]] = {
     "training": training,
     "battery": battery,
     "memory": memory,
+    "lime": lambda setting: lime("mask", texts=1),
+    "lime-deleting": lambda setting: lime("delete", texts=1),
+    "integrated-gradients": lambda setting: integrated_gradients(*prepared(None)),
+    "flow": lambda setting: attention_flow(),
+    "erasure-one-method": lambda setting: erasure_one_method(),
+    "erasure-all-methods": lambda setting: erasure_all_methods(),
 }

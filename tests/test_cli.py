@@ -153,7 +153,7 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
             "permutation",
             "--model",
             "nowhere",
-        ): "nowhere: no such folder. Give a folder that `heatcheck train` wrote.",
+        ): "nowhere: no such folder, and no model of that name can be fetched from the hub.",
         ("run", "adversarial_attention", "--data", pairs, "--model", "pair", "--solver", "exact"): (
             "The exact adversary is for single texts and two classes; this task is 'pair' with 3 classes. "
             "Use --solver search or published."
@@ -180,7 +180,7 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
         ("train", "--data", pairs, "--out", pairs): "pairs.jsonl: is a file. Give a folder as --out.",
         ("list", "colours"): "There is no list of 'colours'. There are: data, experiments, explainers",
         ("report", "."): ".: no run.json in it. Give the folder that `heatcheck audit` or `heatcheck run` wrote.",
-        ("reproduce", "paper-7"): "There is no reproduction of 'paper-7'. There are: paper-1.",
+        ("reproduce", "paper-7"): "There is no reproduction of 'paper-7'. There are: paper-1, paper-5.",
         ("reproduce", "paper-1"): "paper-1: say with --data-dir which folder holds the papers' data sets.",
     }
     for arguments, sentence in cases.items():

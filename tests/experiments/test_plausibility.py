@@ -21,6 +21,7 @@ from heatcheck.experiments.plausibility import (
     PlausibilityConfig,
     chance_f1,
     chance_precision,
+    check_plausibility,
     marked_words,
     plausibility,
     token_f1,
@@ -120,5 +121,5 @@ def test_settings_that_make_no_sense(tmp_path):
     examples = random_examples(2)
     with pytest.raises(InputError, match="format 'xml' is not one of eraser, mask, sst"):
         PlausibilityConfig("x", "xml")
-    with pytest.raises(InputError, match="Name the file of rationales"):
-        run(small_subject(examples), examples, PlausibilityConfig(), Explained({}))
+    with pytest.raises(InputError, match="Name their file with --rationales"):
+        check_plausibility(PlausibilityConfig(), examples)

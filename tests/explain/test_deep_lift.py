@@ -1,7 +1,7 @@
 """DeepLIFT by hand, in closed form, and exactly complete whatever the model; Captum's beside it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -274,7 +274,7 @@ def test_company_padding_and_order_do_not_change_an_explanation(explainer, encod
     torch.testing.assert_close(reversed_, together)
     alone = explainer(model, trim(rows(batch, torch.tensor([2]))), predicted_probability).scores[0]
     torch.testing.assert_close(together[2, : len(alone)], alone)
-    other = random_examples(1, task, labels=labels, longest=40, seed=7)
+    other = [replace(e, id="other") for e in random_examples(1, task, labels=labels, longest=40, seed=7)]
     longer = explainer(model, join([batch, vocabulary.batch(other)]), predicted_probability).scores
     torch.testing.assert_close(longer[:4, : together.shape[1]], together)
 

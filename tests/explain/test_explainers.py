@@ -7,7 +7,8 @@ import torch
 from captum.attr import InputXGradient
 
 from heatcheck.batch import join, rows, trim, without_token
-from heatcheck.explain import EXPLAINERS
+from heatcheck.errors import InputError
+from heatcheck.explain import EXPLAINERS, method
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.spec import ENCODERS
@@ -113,3 +114,28 @@ def test_a_text_of_one_word_has_scores():
     batch = vocabulary.batch(examples)
     for explainer in EXPLAINERS.values():
         assert torch.isfinite(explainer.explain(model, batch, predicted_probability).scores).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("lyme", "There is no explanation method 'lyme'. There are: attention, "),
+        ("lime(sample=3)", "Method 'lime(sample=3)': there is no setting 'sample'. It has: samples, "),
+        ("lime(samples='a')", "Method \"lime(samples='a')\": samples is 'a', which is no int."),
+        ("gradient(x=1)", "Method 'gradient(x=1)': there is no setting 'x'. It has none."),
+        ("lime(__import__('os'))", "is not of the form name or name(setting=value, ...)."),
+        ("integrated_gradients(steps=0)", "steps 0 is not between 1 and most_steps 400"),
+    ],
+)
+def test_a_method_that_does_not_exist_is_answered_with_what_there_is(text, sentence):
+    with pytest.raises(InputError) as error:
+        method(text)
+    assert sentence in str(error.value)
+
+
+def test_a_method_is_known_by_the_names_of_other_libraries_too():
+    assert method("input_x_gradient") == EXPLAINERS["gradient_x_input"]
+    assert (
+        method("lime(samples=7, width=2)").settings() | {"samples": 7, "width": 2}
+        == method("lime(samples=7, width=2)").settings()
+    )

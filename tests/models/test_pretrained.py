@@ -15,11 +15,6 @@ from heatcheck.models.pretrained import TransformerSpec
 from tests.tiny import SIZES, VOCABULARY, tiny_folder, tiny_subject, tiny_tokenizer
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-
-
 def load(folder):
     return load_subject(TransformerSpec(str(folder)))
 

@@ -19,13 +19,11 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.explain.differences import plain, twin
-from heatcheck.explain.types import Explanation, Scalar, predicted_probability
-from heatcheck.models.protocols import Classifier, Predictor
+from heatcheck.explain.types import Explanation, Scalar, held, missed
+from heatcheck.models.protocols import Classifier
 
 # (model, embeddings, their baseline, batch, scalar) to what each number of each embedding contributes.
 Contribute = Callable[[Classifier, Tensor, Tensor, Batch, Scalar], Float[Tensor, "B T E"]]
-
-LEAST_CHANGE = 0.01  # of the output: a miss is not measured as a share of less
 
 
 @dataclass(frozen=True)
@@ -77,22 +75,3 @@ def attribution(
 def emptied(model: Classifier, batch: Batch) -> Batch:
     """Paper 5's baseline: every word is padding, the marks stay."""
     return replace_tokens(batch, batch.words, model.pad_id)
-
-
-def held(scalar: Scalar, model: Classifier, batch: Batch) -> Scalar:
-    """`predicted_probability` means the class predicted for the text, for its baseline too."""
-    if scalar is not predicted_probability:
-        return scalar
-    with torch.no_grad():
-        predicted = model.probs(model.predict(batch)).argmax(-1)
-
-    def of_the_text(model: Predictor, logits: Float[Tensor, "N C"], batch: Batch) -> Float[Tensor, "N"]:
-        chosen = predicted.repeat(len(logits) // len(predicted))  # Captum stacks baselines below the texts
-        return model.probs(logits).gather(-1, chosen[:, None]).squeeze(-1)
-
-    return of_the_text
-
-
-def missed(scores: Float[Tensor, "B T"], change: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
-    """How far the scores are from the sum they promise, as a share of it."""
-    return (scores.sum(-1) - change).abs() / change.abs().clamp(min=LEAST_CHANGE)

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
-from heatcheck.explain.deep_lift import attribution, emptied, held, missed
-from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.explain.deep_lift import attribution, emptied
+from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
 
 NOTE = "Captum's form, as published: not complete, not ranked"

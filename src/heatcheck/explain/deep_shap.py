@@ -17,10 +17,10 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.errors import InputError
-from heatcheck.explain.deep_lift import Contribute, attribution, exact, held, missed
+from heatcheck.explain.deep_lift import Contribute, attribution, exact
 from heatcheck.explain.deep_lift_captum import NOTE, by_captum
 from heatcheck.explain.differences import NoRuleError
-from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
-from heatcheck.explain.types import Scalar, predicted_probability, probability_of_prediction
+from heatcheck.explain.types import Scalar
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.readout import readout_only
 
@@ -92,8 +92,3 @@ def _piece(
 
 def explained(model: Predictor, scalar: Scalar) -> Callable[[Batch], Tensor]:
     return lambda batch: scalar(model, model.predict(batch), batch)
-
-
-def held(scalar: Scalar, model: Predictor, batch: Batch) -> Scalar:
-    """The predicted class is that of the whole text, whatever is hidden."""
-    return probability_of_prediction(model, batch) if scalar is predicted_probability else scalar

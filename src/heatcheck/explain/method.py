@@ -41,8 +41,16 @@ class Method:
             if name not in known:
                 has = f"It has: {', '.join(known)}." if known else "It has none."
                 raise InputError(f"Method {text!r}: there is no setting {name!r}. {has}")
+            if known[name] is not None and not isinstance(changes[name], _like(known[name])):
+                kind = type(known[name]).__name__
+                raise InputError(f"Method {text!r}: {name} is {changes[name]!r}, which is no {kind}.")
         explainer: Any = self.explain
         return dataclasses.replace(self, explain=dataclasses.replace(explainer, **changes)) if changes else self
+
+
+def _like(default: Any) -> type[Any] | tuple[type[Any], ...]:
+    """What may stand in the place of a setting's default; 1 is a number with a fraction too."""
+    return (int, float) if isinstance(default, float) else type(default)
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -23,14 +23,13 @@ from heatcheck.batch import Batch, replace_tokens, rows
 from heatcheck.errors import InputError
 from heatcheck.explain.gradient import Points, sum_of_slopes
 from heatcheck.explain.pieces import in_pieces
-from heatcheck.explain.types import Explanation, Scalar, predicted_probability, probability_of_prediction
+from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
 from heatcheck.randomness import text_seeds
 
 # What a text is without its words. pad, mask: that token in place of each word, marks stay. zero: no embedding at all,
 # the marks' neither (Wang et al. 2020).
 Baseline = Literal["pad", "mask", "zero"]
-LEAST_CHANGE = 0.01  # of the output: a miss is not measured as a share of less
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class SmoothGrad:
 
         weights = embeddings.new_full((len(batch), self.samples), 1 / self.samples)
         points = Points(at, embeddings, weights)
-        return Explanation(sum_of_slopes(model, batch, fixed(scalar, model, batch), points).abs(), signed=False)
+        return Explanation(sum_of_slopes(model, batch, held(scalar, model, batch), points).abs(), signed=False)
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Line:
     @staticmethod
     @torch.no_grad()
     def of(model: Classifier, batch: Batch, scalar: Scalar, baseline: Baseline) -> Line:
-        scalar, start = fixed(scalar, model, batch), empty(model, batch, baseline)
+        scalar, start = held(scalar, model, batch), empty(model, batch, baseline)
         whole = in_pieces(lambda some: scalar(model, model.predict(some), some), batch)
         none = in_pieces(lambda some: scalar(model, model.logits(empty(model, some, baseline), some), some), batch)
         return Line(model, batch, scalar, start, model.embed(batch) - start, whole - none)
@@ -160,7 +159,7 @@ class Line:
         return sum_of_slopes(self.model, self.batch, self.scalar, Points(at, self.change, weights))
 
     def missed(self, scores: Float[Tensor, "B T"]) -> Float[Tensor, "B"]:
-        return (scores.sum(1) - self.promised).abs() / self.promised.abs().clamp(min=LEAST_CHANGE)
+        return missed(scores, self.promised)
 
 
 def empty(model: Classifier, batch: Batch, baseline: Baseline) -> Float[Tensor, "B T E"]:
@@ -169,11 +168,6 @@ def empty(model: Classifier, batch: Batch, baseline: Baseline) -> Float[Tensor, 
         return model.embed(batch) * ~batch.mask[..., None]
     token = model.pad_id if baseline == "pad" else model.mask_id
     return model.embed(replace_tokens(batch, batch.words, token))
-
-
-def fixed(scalar: Scalar, model: Classifier, batch: Batch) -> Scalar:
-    """The predicted class is that of the text, at every other point too."""
-    return probability_of_prediction(model, batch) if scalar is predicted_probability else scalar
 
 
 Rule = Callable[[int], tuple[np.ndarray, np.ndarray]]  # steps to places between 0 and 1, and their weights

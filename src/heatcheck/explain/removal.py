@@ -9,9 +9,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.explain.hiding import check_hide, explained, held, run_hidden
+from heatcheck.explain.hiding import check_hide, explained, run_hidden
 from heatcheck.explain.pieces import in_pieces
-from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.protocols import Deletions, Predictor, SharesDeletions
 

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
-from heatcheck.explain.hiding import check_hide, explained, held, run_hidden
-from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.explain.hiding import check_hide, explained, run_hidden
+from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.models.protocols import Predictor
 from heatcheck.randomness import random_numbers, text_seeds
 

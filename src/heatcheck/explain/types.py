@@ -44,6 +44,7 @@ class ProbabilityOf:
 
     def __call__(self, model: Predictor, logits: Float[Tensor, "B C"], batch: Batch) -> Float[Tensor, "B"]:
         chosen = torch.tensor([self.classes[name] for name in batch.example_ids], device=logits.device)
+        chosen = chosen.repeat(len(logits) // len(chosen))  # Captum stacks baselines below the texts
         return model.probs(logits).gather(-1, chosen[:, None]).squeeze(-1)
 
 
@@ -57,3 +58,16 @@ def probability_of_prediction(model: Predictor, batch: Batch) -> ProbabilityOf:
     """Of the class predicted for the unchanged text: what every method explains when none is named."""
     predicted = model.probs(model.predict(batch)).argmax(-1).tolist()
     return ProbabilityOf(dict(zip(batch.example_ids, predicted, strict=True)))
+
+
+def held(scalar: Scalar, model: Predictor, batch: Batch) -> Scalar:
+    """The predicted class is that of the whole text, whatever is done to it."""
+    return probability_of_prediction(model, batch) if scalar is predicted_probability else scalar
+
+
+LEAST_CHANGE = 0.01  # of the output: a miss is not measured as a share of less
+
+
+def missed(scores: Float[Tensor, "B T"], promised: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
+    """How far the scores' sum is from what was promised, as a share of that: a `delta`."""
+    return (scores.sum(-1) - promised).abs() / promised.abs().clamp(min=LEAST_CHANGE)
