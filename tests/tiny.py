@@ -48,7 +48,7 @@ DECODERS = ("gpt2", "llama")
 def tiny_tokenizer(family: str) -> Any:
     """Word pieces with the family's marks: [CLS] in front, XLNet's behind, none for decoders."""
     words = Tokenizer(models.WordPiece({w: i for i, w in enumerate(VOCABULARY)}, unk_token="[UNK]"))
-    words.normalizer = normalizers.Lowercase()
+    words.normalizer = normalizers.BertNormalizer()
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     templates = {"xlnet": ("$A [SEP] [CLS]", "$A [SEP] $B:1 [SEP]:1 [CLS]:1")}
     single, pair = templates.get(family, ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"))

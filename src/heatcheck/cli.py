@@ -198,6 +198,12 @@ def train(
     encoder: EncoderFlag = "bilstm",
     attention: AttentionFlag = "additive",
     temperature: TemperatureFlag = 1.0,
+    weighting: Annotated[
+        str, typer.Option("--weighting", help="Of attention: softmax, uniform or entmax.")
+    ] = "softmax",
+    pairing: Annotated[
+        str, typer.Option("--pairing", help="Of two texts: question (paper 1) or comparison (paper 5).")
+    ] = "question",
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
     ] = None,
@@ -227,7 +233,7 @@ def train(
         )
     else:
         training = _training(encoder, attention, 8, vectors)
-        training["spec"] = replace(training["spec"], temperature=temperature)
+        training["spec"] = replace(training["spec"], temperature=temperature, weighting=weighting, pairing=pairing)
     changes = {"epochs": epochs, "learning_rate": learning_rate}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device) | training
@@ -323,7 +329,9 @@ def report(
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="data, experiments, explainers, encoders or attentions.")] = "",
+    what: Annotated[
+        str, typer.Argument(help="data, experiments, explainers, encoders, attentions, weightings or pairings.")
+    ] = "",
 ) -> None:
     """What is available."""
     tables = _catalogue()
@@ -444,7 +452,7 @@ def _catalogue() -> dict[str, dict[str, str]]:
     from heatcheck.data.sources import SOURCES
     from heatcheck.experiments import EXPERIMENTS
     from heatcheck.explain import EXPLAINERS
-    from heatcheck.models.spec import ATTENTIONS, ENCODERS
+    from heatcheck.models.spec import ATTENTIONS, ENCODERS, PAIRINGS, WEIGHTINGS
 
     return {
         "data": SOURCES,
@@ -452,6 +460,8 @@ def _catalogue() -> dict[str, dict[str, str]]:
         "explainers": {name: method.about for name, method in EXPLAINERS.items()},
         "encoders": ENCODERS,
         "attentions": ATTENTIONS,
+        "weightings": WEIGHTINGS,
+        "pairings": PAIRINGS,
     }
 
 

@@ -1,0 +1,222 @@
+"""The command line on Hugging Face models and black boxes, as a practitioner meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from heatcheck.cli import app
+from heatcheck.errors import InputError
+from tests.tiny import tiny_folder
+
+METHODS = "attention,gradient,integrated_gradients(steps=8),lime(samples=40),leave_one_out"
+TEXTS = ["good film , fun", "bad film , not fun", "the act is sad", "good good 映画", "not bad a film", "sad and bad ."]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A model folder and a CSV of eight texts."""
+    return tiny_folder(tmp_path / "model"), table(tmp_path / "texts.csv", ["text", "label"], rows())
+
+
+def rows(labels=("negative", "positive")):
+    return [(f"{text} w{i}", labels[i % 2]) for i, text in enumerate(TEXTS + TEXTS[:2])]
+
+
+def table(path: Path, header, content) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *content])
+    return path
+
+
+def run(*arguments) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=True)
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def test_an_audit_of_a_transformer_ends_in_a_report_and_is_the_same_when_repeated(tmp_path, files):
+    model, data = files
+    arguments = ("audit", "--model", model, "--data", data, "--out", tmp_path / "run", "--methods", METHODS)
+    assert "Report:" in run(*arguments)
+    description = json.loads((tmp_path / "run" / "run.json").read_text())
+    scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
+    assert {"agreement", "erasure", "explain", "performance"} == set(scores["experiment"])
+    assert description["verdict"]["headline"]
+    tokens = pq.read_table(tmp_path / "run" / "tokens.parquet").to_pandas()
+    assert set(tokens["method"]) == {
+        "attention",
+        "gradient",
+        "integrated_gradients(steps=8)",
+        "lime(samples=40)",
+        "leave_one_out",
+    }
+    texts = dict(
+        zip(*pq.read_table(tmp_path / "run" / "examples.parquet", columns=["example_id", "text"]), strict=True)
+    )
+    for row in tokens.itertuples():
+        assert str({str(k): str(v) for k, v in texts.items()}[row.example_id])[row.start : row.end] == row.token
+    before = (tmp_path / "run" / "scores.parquet").read_bytes()
+    run(*arguments)
+    assert (tmp_path / "run" / "scores.parquet").read_bytes() == before
+
+
+def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "def predict(texts):\n"
+        "    shares = ((t.count('good') + 1) / (t.count(' ') + 3) for t in texts)\n"
+        "    return [[1 - p, p] for p in shares]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = ("--data", files[1], "--out", "run", "--methods", "leave_one_out,occlusion,kernel_shap(samples=64)")
+    run("audit", "--model", "python:mine:predict", *arguments)
+    scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
+    assert {"kernel_shap(samples=64)", "leave_one_out", "occlusion"} <= set(scores["subject"])
+    with pytest.raises(InputError, match=r"gradient needs a Classifier, which .* is not. Leave it out of --methods"):
+        run(
+            "run",
+            "agreement",
+            "--model",
+            "python:mine:predict",
+            "--data",
+            files[1],
+            "--methods",
+            "gradient",
+            "--out",
+            "x",
+        )
+    with pytest.raises(InputError, match="Give it as python:module:function"):
+        run("audit", "--model", "python:mine:nothing", "--data", files[1])
+
+
+def test_pairs_and_numbered_labels(tmp_path):
+    model = tiny_folder(tmp_path / "model", labels=("no", "maybe", "yes"))
+    content = [(text, other, i % 3) for i, (text, other) in enumerate(zip(TEXTS, reversed(TEXTS), strict=True))]
+    data = table(tmp_path / "pairs.csv", ["text", "pair", "label"], content)
+    run(
+        "run", "agreement", "--model", model, "--data", data, "--methods", "gradient,rollout", "--out", tmp_path / "run"
+    )
+    examples = pq.read_table(tmp_path / "run" / "examples.parquet").to_pandas()
+    assert list(examples.sort_values("example_id")["label"]) == ["no", "maybe", "yes"] * 2
+    assert set(pq.read_table(tmp_path / "run" / "tokens.parquet")["segment"].to_pylist()) == {0, 1}
+
+
+def test_long_texts_are_cut_with_a_notice_or_read_in_windows(tmp_path, files):
+    long = [(" ".join(["good film"] * 40), "positive"), ("bad", "negative")] * 2
+    data = table(tmp_path / "long.csv", ["text", "label"], [(f"{t} w{i}", label) for i, (t, label) in enumerate(long)])
+    common = ("run", "agreement", "--model", files[0], "--data", data, "--methods", "gradient,attention")
+    run(*common, "--out", tmp_path / "cut")
+    notes = json.loads((tmp_path / "cut" / "run.json").read_text())["notes"]
+    assert "2 of 4 texts have more words, or a longer one, than the model takes: cut." in notes
+    run(*common, "--windows", "--out", tmp_path / "windows")
+    tokens = pq.read_table(tmp_path / "windows" / "tokens.parquet").to_pandas()
+    assert tokens.groupby(["example_id", "method"]).size().max() == 81
+
+
+BAD = {
+    "labels that differ": (
+        ("text", "label"),
+        [("good", "happy"), ("bad", "sad")],
+        "2 with a label that is not one of negative, positive, 0, 1",
+    ),
+    "no words": (
+        ("text", "label"),
+        [("\u200b", "positive"), ("bad film", "negative")],
+        "no word that the model's tokenizer",
+    ),
+    "empty pair": (
+        ("text", "pair", "label"),
+        [("good", "", "positive"), ("bad", "film", "negative")],
+        "1 with no text (column 'pair')",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, files, what):
+    header, content, sentence = BAD[what]
+    data = table(tmp_path / "bad.csv", header, content)
+    with pytest.raises(InputError) as error:
+        run(
+            "run",
+            "agreement",
+            "--model",
+            files[0],
+            "--data",
+            data,
+            "--methods",
+            "gradient,lime",
+            "--out",
+            tmp_path / "out",
+        )
+    assert sentence in str(error.value)
+    assert not (tmp_path / "out" / "scores.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "correlation"), "correlation needs an AttentiveClassifier, which model is not."),
+        (("run", "agreement", "--methods", "lyme"), "There is no explanation method 'lyme'"),
+        (("run", "agreement", "--methods", "attention(layer=7),gradient"), "layer 7"),
+        (("run", "plausibility"), "Name their file with --rationales"),
+        (("run", "plausibility", "--rationales", "nowhere.jsonl"), "nowhere.jsonl"),
+    ],
+)
+def test_what_a_transformer_cannot_serve_is_said(tmp_path, files, arguments, sentence):
+    with pytest.raises(InputError) as error:
+        run(*arguments, "--model", files[0], "--data", files[1], "--out", tmp_path / "out")
+    assert sentence in str(error.value)
+
+
+def test_fine_tuning_from_the_command_line(tmp_path, files):
+    content = [(f"{t} w{i}", label) for i, (t, label) in enumerate(rows() * 4)]
+    data = table(tmp_path / "train.csv", ["text", "label"], content)
+    arguments = ("train", "--model", files[0], "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
+    assert "Trained tuned: best epoch 1" in run(*arguments)
+    run(*arguments)  # found again
+    with pytest.raises(InputError, match="holds another model"):
+        run(*arguments, "--seed", 5)
+    run(
+        "run",
+        "agreement",
+        "--model",
+        tmp_path / "tuned",
+        "--data",
+        data,
+        "--methods",
+        "gradient,rollout",
+        "--out",
+        tmp_path / "r",
+    )
+    notes = json.loads((tmp_path / "r" / "run.json").read_text())["notes"]
+    assert any("the model was trained on them" in note for note in notes)
+
+
+def test_strange_names_are_shown_as_text(tmp_path):
+    labels = ("<script>alert(1)</script>", 'a"b\u202e')
+    model = tiny_folder(tmp_path / "model", labels=labels)
+    texts = [(f"<b>good</b> 🎬 \u202eabc\u202c x{i}", labels[i % 2]) for i in range(6)]
+    data = table(tmp_path / "<img src=x>.csv", ["text", "label"], texts)
+    run(
+        "run",
+        "agreement",
+        "--model",
+        model,
+        "--data",
+        data,
+        "--methods",
+        "gradient,attention",
+        "--out",
+        tmp_path / "run",
+    )
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<img src=x>" not in page
+    assert "<b>good" not in page
