@@ -49,16 +49,18 @@ def has_colours(console: Console) -> bool:
 def _heatmap(console: Console, one: Heatmap, said: str | None, colours: bool) -> None:
     _line(console, Text(f"\n{visible(method_name(one.method))}", "bold"))
     for segment in range(len(one.texts)):
-        written = Text.assemble(*(_part(part, one.largest, colours) for part in one.parts(segment)))
+        written = Text.assemble(
+            *(_part(part, one.largest, colours, first=not place) for place, part in enumerate(one.parts(segment)))
+        )
         _indented(console, written)
     for note in [*remarks(one), *([f"audit: {said}"] if said else [])]:
         _indented(console, Text(visible(note), "bold italic" if FLAW in note else "italic"))
 
 
-def _part(part: Part, largest: float, colours: bool) -> tuple[str, Style]:
+def _part(part: Part, largest: float, colours: bool, *, first: bool) -> tuple[str, Style]:
     text = visible(part.text)
     if part.mark:
-        text = f"{text} "
+        text = f"{text} " if first else f" {text} "
     if part.share is None or abs(part.share) < FAINT:
         return text, Style()
     if colours:

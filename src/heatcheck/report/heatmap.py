@@ -32,12 +32,13 @@ def page(heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> 
     scale = "".join(f".share-{step} {{ --share: {step / STEPS:g}; }}\n" for step in range(STEPS + 1))
     style = "\n".join([*(asset(name) for name in STYLES), scale])
     texts = [_text(list(group), said or {}) for _, group in groupby(heatmaps, key=lambda one: (one.text, one.pair))]
-    return Template(asset("heatmap.html")).substitute(
+    written = Template(asset("heatmap.html")).substitute(
         title=escape(f"heatcheck: {heatmaps[0].model if heatmaps else 'nothing explained'}"),
         style=style,
         style_hash=policy_hash(style),
         content=join(*texts, legend(heatmaps), tag("p", f"audit: {ABOUT}", class_="legend") if said else None),
     )
+    return for_page(written)
 
 
 def write(path: Path, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> Path:
@@ -92,8 +93,8 @@ def score_text(score: float) -> str:
 def _text(heatmaps: Sequence[Heatmap], said: Mapping[str, str]) -> Markup:
     first = heatmaps[0]
     chips = [
-        tag("span", "model ", tag("b", tag("bdi", for_page(first.model))), class_="chip"),
-        tag("span", "predicted ", tag("b", tag("bdi", for_page(verdict(first)))), class_="chip"),
+        tag("span", "model ", tag("b", tag("bdi", first.model)), class_="chip"),
+        tag("span", "predicted ", tag("b", tag("bdi", verdict(first))), class_="chip"),
     ]
     methods = [_method(one, said.get(one.method)) for one in heatmaps]
     return tag("article", tag("div", *chips, class_="chips"), *methods, class_="text")
@@ -119,8 +120,8 @@ def _blocks(one: Heatmap, look: Look, style: str | None = None) -> Iterator[Mark
 
 def _piece(part: Part, largest: float, look: Look) -> Markup:
     if part.share is None:
-        return escape(for_page(part.text))
-    return tag("span", for_page(part.text), title=score_text(part.share * largest), **look(part))
+        return escape(part.text)
+    return tag("span", part.text, title=score_text(part.share * largest), **look(part))
 
 
 def _classes(part: Part) -> dict[str, str]:
@@ -135,7 +136,7 @@ def _strongest(one: Heatmap) -> Markup:
     words: list[str] = []
     for place, word in enumerate(one.strongest()):
         shown = word.token if len(word.token) <= 24 else word.token[:23] + "…"
-        words += [", " if place else "", tag("bdi", for_page(shown)), f" {score_text(word.score)}"]
+        words += [", " if place else "", tag("bdi", shown), f" {score_text(word.score)}"]
     return tag("p", "strongest: " if words else "no word has a score other than 0", *words, class_="strongest")
 
 
@@ -155,11 +156,9 @@ def fragment(heatmaps: Sequence[Heatmap]) -> Markup:
     for one in heatmaps:
         head = tag("b", method_name(one.method))
         notes = "".join(f" · {note}" for note in remarks(one))
-        title = tag(
-            "div", head, " · ", tag("bdi", for_page(verdict(one))), notes, style="font-size: 0.9em; margin-top: 8px"
-        )
+        title = tag("div", head, " · ", tag("bdi", verdict(one)), notes, style="font-size: 0.9em; margin-top: 8px")
         blocks += [title, *_blocks(one, _inline, "white-space: pre-wrap; line-height: 1.75; unicode-bidi: isolate")]
-    return tag("div", *blocks)
+    return Markup(for_page(tag("div", *blocks)))
 
 
 def _inline(part: Part) -> dict[str, str]:

@@ -1,0 +1,117 @@
+"""`heatcheck explain` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heatcheck import cli
+from tests.report.sample_methods import write_methods_sample
+from tests.test_cli import heatcheck  # noqa: F401
+from tests.tiny import tiny_folder
+
+EVIL = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", "bert", ("bad", "go\x1b[31mod\u202e" + EVIL))
+
+
+def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):  # noqa: F811
+    methods = "saliency,integrated_gradients(steps=3, most_steps=3),lime(samples=9)"
+    code, out, err = heatcheck("explain", "A good film.", "--model", model, "--method", methods)
+    assert (code, err) == (0, "")
+    number = r" \(−?\d\.?\d*(?:e−\d+)?\)"
+    assert re.match(r"tiny: (bad|go␛\[31mod‹U\+202E›<script>.*), probability \d+%\n\nGradient\n  A", out), out
+    assert re.search(rf"\n  A(?:{number})? good(?:{number})? film(?:{number})?\.", out), out
+    assert "Integrated gradients (steps=3, most_steps=3)" in out
+    assert "drawn by lot: another seed gives other scores" in out
+    assert out.endswith("\nPage: explanation.html\n")
+    assert "\x1b" not in out
+    page = Path("explanation.html").read_text()
+    assert EVIL not in page
+    assert "LIME (samples=9)" in page
+
+
+def test_pairs_targets_marks_and_another_file(heatcheck, model):  # noqa: F811
+    code, out, _ = heatcheck(
+        "explain", "good", "--pair", "sad film", "--model", model, "--method", "attention", "--target", "bad",
+        "--special-tokens", "--out", "made/here.html",
+    )  # fmt: skip
+    assert code == 0
+    assert re.search(r"\nAttention\n  \[CLS\].* good.* \[SEP\].*\n  sad.* film.* \[SEP\]", out), out
+    assert out.endswith("Page: made/here.html\n")
+    assert "sad" in Path("made/here.html").read_text()
+
+
+def test_nasty_texts_are_shown_as_text(heatcheck, model):  # noqa: F811
+    text = f'good {EVIL} "quoted" \u200fעברית\u202e 😀 \x00 \x1b]0;title\x07 film'
+    code, out, _ = heatcheck("explain", text, "--model", model, "--method", "gradient")
+    assert code == 0
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200f\u202e]", out)
+    assert "␛]0;title␇" in re.sub(r" \([^)]*\)", "", out)
+    page = Path("explanation.html").read_text()
+    assert "<script" not in page
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", page)
+
+
+def test_functions_are_explained_too(heatcheck):  # noqa: F811
+    Path("judge.py").write_text(
+        "def predict(texts):\n    return [[0.2, 0.8] if 'good' in t else [0.9, 0.1] for t in texts]\n"
+    )
+    code, out, _ = heatcheck(
+        "explain", "a good film", "--model", "python:judge:predict", "--labels", "no, yes", "--method", "occlusion"
+    )
+    assert code == 0
+    assert out.startswith("predict: yes, probability 80%\n\nOcclusion\n  a good (0.70) film\n")
+
+
+def test_an_audit_adds_what_it_says(heatcheck, model):  # noqa: F811
+    write_methods_sample(Path("run"))
+    code, out, err = heatcheck(
+        "explain", "good film", "--model", model, "--method", "gradient,deep_lift_captum,occlusion", "--run", "run"
+    )
+    assert code == 0
+    assert re.search(r"\n  audit: agrees with 13 other methods at a mean τ of .*; comprehensiveness .* \(delete\)", out)
+    assert re.search(r"\n  audit: .*not ranked: misses the sum it promises by 45% \(median\)\n", out)
+    assert "\n  audit: was not tested there; tested: attention, " in out
+    assert "audit: τ is 1 where" in out
+    assert "note: run is an audit of bilstm-tanh, not of tiny." in err
+    assert "audit: agrees with 13" in Path("explanation.html").read_text()
+    about = json.loads(Path("run/run.json").read_text())
+    Path("run/run.json").write_text(json.dumps(about | {"model": {"name": "tiny"}}))
+    assert heatcheck("explain", "good", "--model", model, "--method", "gradient", "--run", "run")[2] == ""
+
+
+def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):  # noqa: F811
+    shutil.copytree(model, "tiny")
+    Path("folder").mkdir()
+    gradient = ("--model", "tiny", "--method", "gradient")
+    cases = {
+        ("explain", "good"): "explain needs a model: give --model a Hugging Face classifier (folder or hub id)",
+        ("explain", "", *gradient): "The text '' is empty. Give a text with words.",
+        ("explain", "good", "--pair", " ", *gradient): "The text ' ' is empty.",
+        ("explain", "go\udc80od", *gradient): "The text 'go\\udc80od', character 2: not valid Unicode.",
+        ("explain", "good", *gradient, "--target", "\x1b[2J"):
+            "The model has no class '\\x1b[2J'. It has: 'bad', \"go\\x1b",
+        ("explain", "good", "--model", "tiny", "--method", "lyme"): "There is no explanation method 'lyme'. There",
+        ("explain", "good", "--model", "tiny", "--method", "lime(x=1)"): "Method 'lime(x=1)': there is no setting 'x'.",
+        ("explain", "good", "--model", "nowhere/at/all"): "nowhere/at/all: ",
+        ("explain", "good", *gradient, "--run", "folder"): "folder: no run.json in it. Give the folder that `heatcheck",
+        ("explain", "good", *gradient, "--out", "folder"): "folder: the heatmap cannot be written (",
+        ("explain", "good", *gradient, "--device", "tpu"): "device 'tpu' is not one of auto, cpu, cuda, mps.",
+    }  # fmt: skip
+    for arguments, sentence in cases.items():
+        code, out, err = heatcheck(*arguments)
+        assert code == 2, arguments
+        assert err.startswith(f"heatcheck: {sentence}"), err
+        assert err.count("\n") == 1
+        assert "\x1b" not in err
+        assert "Page:" not in out
+    assert sorted(p.name for p in Path().iterdir()) == ["folder", "tiny"]
+    assert "explain" in [command.callback.__name__ for command in cli.app.registered_commands]
