@@ -452,12 +452,13 @@ def _catalogue() -> dict[str, dict[str, str]]:
     from heatcheck.data.sources import SOURCES
     from heatcheck.experiments import EXPERIMENTS
     from heatcheck.explain import EXPLAINERS
+    from heatcheck.explain.plugins import plugins
     from heatcheck.models.spec import ATTENTIONS, ENCODERS, PAIRINGS, WEIGHTINGS
 
     return {
         "data": SOURCES,
         "experiments": {name: f"{e.question} ({e.source})" for name, e in EXPERIMENTS.items()},
-        "explainers": {name: method.about for name, method in EXPLAINERS.items()},
+        "explainers": {name: method.about for name, method in {**EXPLAINERS, **plugins(EXPLAINERS)}.items()},
         "encoders": ENCODERS,
         "attentions": ATTENTIONS,
         "weightings": WEIGHTINGS,

@@ -12,6 +12,7 @@ from heatcheck.explain.deep_shap import DeepShap
 from heatcheck.explain.gradient import gradient, gradient_x_input
 from heatcheck.explain.method import Method, parse
 from heatcheck.explain.path import GradientShap, IntegratedGradients, SmoothGrad
+from heatcheck.explain.plugins import plugin
 from heatcheck.explain.removal import Occlusion, leave_one_out
 from heatcheck.explain.surrogate import KernelShap, Lime
 from heatcheck.explain.value_zeroing import ValueZeroing
@@ -76,9 +77,10 @@ def method(text: str) -> Method:
     """The method that `text` names, settings included: `lime` or `lime(samples=200)`."""
     name, settings = parse(text)
     name = ALIASES.get(name, name)
-    if name not in EXPLAINERS:
+    found = plugin(name, EXPLAINERS) or EXPLAINERS.get(name)
+    if found is None:
         raise InputError(f"There is no explanation method {name!r}. There are: {', '.join(EXPLAINERS)}.")
-    return EXPLAINERS[name].with_settings(settings, text)
+    return found.with_settings(settings, text)
 
 
 def audited(model: Any) -> tuple[str, ...]:
