@@ -76,7 +76,7 @@ def _judge_one(row: pd.Series, random: pd.Series) -> Finding:
         f"Between the worst (0) and the best (1) order found, {name} reaches {value:.2f} [{low:.2f}, {high:.2f}], "
         f"random words {random['value']:.2f} [{random['low']:.2f}, {random['high']:.2f}], over {n:,} texts.",
         meaning,
-        ERASED[0],
+        ":".join((ERASED[0], "normalised")),
         float(value),
         float(low),
         float(high),
@@ -92,8 +92,11 @@ def headline(findings: Sequence[Finding]) -> str:
     agree = next((f for f in findings if f.experiment == "agreement"), None)
     sentences = []
     if names["passes"]:
+        few = (
+            listed(names["passes"]) if len(names["passes"]) <= 3 else f"{len(names['passes'])} of {len(judged)} methods"
+        )
         verb = "names" if len(names["passes"]) == 1 else "name"
-        sentences.append(f"{listed(names['passes'])} {verb} words that the output rests on.")
+        sentences.append(f"{few} {verb} words that the output rests on.")
     elif judged:
         sentences.append("No method is shown to name the words that the output rests on.")
     if names["fails"]:
