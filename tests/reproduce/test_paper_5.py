@@ -202,7 +202,9 @@ def test_questions_are_differences_of_the_tables(blocks, ran):
 def test_completeness_shows_why_captums_form_is_not_ranked(blocks):
     exact, captum = row(blocks["completeness"], "| SST-2 | BiLSTM")[3:5]
     assert exact == "0.0%"
-    assert float(captum.rstrip("%")) > 0.0
+    assert float(captum.rstrip("%")) > 5.0
+    assert "| attention – DeepLIFT (Captum's) † |" in blocks["table-2"]
+    assert "| attention – DeepLIFT |" in blocks["table-2"]
 
 
 def test_the_full_scale_is_preferred_and_unfinished_runs_are_not_read(ran, tmp_path):

@@ -18,13 +18,3 @@ def decider(model: AttentiveClassifier, encoded: Float[Tensor, "B T H"], batch: 
     return lambda attentions: torch.stack(
         [model.probs(model.classify(encoded, attention[:, None], batch)) for attention in attentions]
     )
-
-
-@torch.no_grad()
-def attention_and_output(
-    model: AttentiveClassifier, batch: Batch
-) -> tuple[Float[Tensor, "B K T"], Float[Tensor, "B L"]]:
-    """The model's own attention and class distribution."""
-    encoded = model.encode(model.embed(batch), batch)
-    attention = model.attend(encoded, batch)
-    return attention, model.probs(model.classify(encoded, attention, batch))

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from heatcheck.batch import Batch, Example
-from heatcheck.experiments.alternatives import attention_and_output
 from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason
-from heatcheck.explain import EXPLAINERS
+from heatcheck.explain.gradient import gradient_and_attention
+from heatcheck.explain.removal import change_without_each
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.ranks import kendall, top_k_distance
 from heatcheck.models.protocols import AttentiveClassifier
@@ -51,12 +51,10 @@ def correlation(
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     for batch in subject.batches(examples, config.batch_size):
-        attention, probs = attention_and_output(subject.model, batch)
-        groups = predicted_names(subject, probs)
-        scores = {"attention": attention.mean(1)} | {
-            name: EXPLAINERS[name].explain(subject.model, batch, predicted_probability, generator=generator).scores
-            for name in ("gradient", "leave_one_out")
-        }
+        slope, attention, logits = gradient_and_attention(subject.model, batch, predicted_probability)
+        groups = predicted_names(subject, subject.model.probs(logits))
+        removal = change_without_each(subject.model, batch, batch.attended)
+        scores = dict(zip(METHODS, (attention.mean(1), slope, removal), strict=True))
         yield from _agreement(batch, {name: to_numpy(s) for name, s in scores.items()}, groups, config)
         for name in METHODS:
             yield from token_scores(batch, scores[name], batch.attended, lookup, method=name, targets=groups)

@@ -32,13 +32,29 @@ def gradient(
     transformer is not held fixed.
     """
 
-    def logits(embeddings: Float[Tensor, "N T E"], some: Batch) -> Float[Tensor, "N C"]:
-        if not isinstance(model, AttentiveClassifier):
-            return model.logits(embeddings, some)
-        encoded = model.encode(embeddings, some)
-        return model.classify(encoded, model.attend(encoded, some).detach(), some)
+    if isinstance(model, AttentiveClassifier):
+        scores = in_pieces(lambda some: gradient_and_attention(model, some, scalar)[0], batch, TOKENS_AT_ONCE)
+        return Explanation(scores, signed=False)
+    return Explanation(_times_input(model, model.logits, batch, scalar).abs(), signed=False)
 
-    return Explanation(_times_input(model, logits, batch, scalar).abs(), signed=False)
+
+def gradient_and_attention(
+    model: AttentiveClassifier, batch: Batch, scalar: Scalar
+) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B K T"], Float[Tensor, "B C"]]:
+    """`gradient` of an attention model, and the attention and logits that its pass computes on the way."""
+    on_the_way: list[Tensor] = []
+
+    def explained(embeddings: Float[Tensor, "B T E"]) -> Float[Tensor, "B"]:
+        encoded = model.encode(embeddings, batch)
+        attention = model.attend(encoded, batch).detach()
+        logits = model.classify(encoded, attention, batch)
+        on_the_way.extend((attention, logits.detach()))
+        return scalar(model, logits, batch)
+
+    embeddings = model.embed(batch).detach()
+    scores = (slopes(embeddings, explained) * embeddings).sum(-1).abs() * batch.mask
+    attention, logits = on_the_way
+    return scores, attention, logits
 
 
 def gradient_x_input(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch
@@ -24,16 +24,22 @@ def leave_one_out(
 
     The words of both texts of a pair. A text's only word is deleted too: what is left is the empty text.
     """
-    whole, without = logits_without_each(model, batch)
+    return Explanation(change_without_each(model, batch, batch.words), signed=False)
+
+
+@torch.no_grad()
+def change_without_each(model: Predictor, batch: Batch, words: Bool[Tensor, "B T"]) -> Float[Tensor, "B T"]:
+    """TVD when one of `words` is deleted; 0 for the other tokens."""
+    whole, without = logits_without_each(model, batch, words)
     change = tvd(model.probs(without), model.probs(whole)[:, None])
-    return Explanation(torch.where(batch.words, change, 0), signed=False)
+    return torch.where(words, change, 0)
 
 
-def logits_without_each(model: Predictor, batch: Batch) -> Deletions:
+def logits_without_each(model: Predictor, batch: Batch, words: Bool[Tensor, "B T"]) -> Deletions:
     """By the model's own shortcut for the words that it covers, else by deleting and running again."""
     shared = model.logits_without_each(model.embed(batch), batch) if isinstance(model, SharesDeletions) else None
     whole = in_pieces(model.predict, batch) if shared is None else shared.whole
-    left = batch.words if shared is None else batch.words & ~batch.attended
+    left = words if shared is None else words & ~batch.attended
     without = whole.new_zeros(*left.shape, whole.shape[1]) if shared is None else shared.without.clone()
     if bool(left.any()):
         row, keep = one_hidden(left)

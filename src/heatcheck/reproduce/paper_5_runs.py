@@ -46,7 +46,7 @@ class Runs:
 
     def deltas(self, dataset: str, model: str) -> pd.Series:
         """How far the median text's scores miss the sum that the method promises, by method."""
-        frames = [_texts(f, "completeness_delta") for f in self._finished(dataset, model, "softmax", "-agreement")]
+        frames = [self._once(_deltas, f) for f in self._finished(dataset, model, "softmax", "-agreement")]
         if not frames:
             return pd.Series(dtype=float)
         joined = pd.concat(frames)
@@ -113,6 +113,10 @@ def _texts(folder: Path, measure: str) -> pd.DataFrame:
     columns = ["example_id", "subject", "reference", "measure", "setting", "value"]
     frame: pd.DataFrame = results.read_table(folder, "scores", columns).to_pandas()
     return frame[frame["example_id"].notna() & (frame["measure"] == measure) & frame["setting"].isna()]
+
+
+def _deltas(folder: Path) -> pd.DataFrame:
+    return _texts(folder, "completeness_delta")
 
 
 def _pairs(folder: Path, measure: str) -> pd.DataFrame:
