@@ -348,22 +348,39 @@ def list_(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="paper-1")],
+    paper: Annotated[str, typer.Argument(help="paper-1 or paper-5")],
     data_dir: DataDirFlag = None,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder for models and results; repeating continues there.")
-    ] = Path("runs/paper-1"),
+        Path | None,
+        typer.Option(
+            "--out", help="Folder for models and results; repeating continues there. Default: runs/ and the paper."
+        ),
+    ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Put the tables into this Markdown page.")] = None,
     only: Annotated[list[str] | None, typer.Option("--only", help="Only these data sets; may be repeated.")] = None,
     limit: LimitFlag = None,
     threads: ThreadsFlag = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's scale where ours is smaller (paper-5: many hours).")
+    ] = False,
+    tables_only: Annotated[
+        bool, typer.Option("--tables-only", help="Run nothing: tables from the runs that are finished.")
+    ] = False,
 ) -> None:
     """A paper's tables, ours beside theirs. One thread, as in docs/reproduction, unless --threads says otherwise."""
     from heatcheck import reproduce as reproduction
 
     with _bars() as progress:
         blocks = reproduction.reproduce(
-            paper, data_dir=data_dir, out=out, only=only, limit=limit, threads=threads or 1, progress=progress
+            paper,
+            data_dir=data_dir,
+            out=out or Path("runs") / paper,
+            only=only,
+            limit=limit,
+            threads=threads or 1,
+            progress=progress,
+            full=full,
+            run=not tables_only,
         )
     if page is not None:
         reproduction.write_page(page, blocks)
