@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from captum.attr import DeepLift as Captum
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -44,6 +43,8 @@ def by_captum(
     batch: Batch,
     scalar: Scalar,
 ) -> Float[Tensor, "B T E"]:
+    from captum.attr import DeepLift as Captum  # takes a second, and matplotlib, to import
+
     network = FromEmbeddings(model, batch, scalar)
     # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False), _left_as_it_was(network):
