@@ -78,7 +78,10 @@ def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
     run("audit", "--model", "python:mine:predict", *arguments)
     scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
     assert {"kernel_shap(samples=64)", "leave_one_out", "occlusion"} <= set(scores["subject"])
-    with pytest.raises(InputError, match=r"gradient needs a Classifier, which .* is not. Leave it out of --methods"):
+    with pytest.raises(
+        InputError,
+        match="gradient needs a model that can be entered at its word embeddings",
+    ):
         run(
             "run",
             "agreement",
@@ -113,7 +116,9 @@ def test_long_texts_are_cut_with_a_notice_or_read_in_windows(tmp_path, files):
     common = ("run", "agreement", "--model", files[0], "--data", data, "--methods", "gradient,attention")
     run(*common, "--out", tmp_path / "cut")
     notes = json.loads((tmp_path / "cut" / "run.json").read_text())["notes"]
-    assert "2 of 4 texts have more words, or a longer one, than the model takes: cut." in notes
+    assert (
+        "2 of 4 texts have more words, or a longer one, than the model takes: cut. --windows reads them whole." in notes
+    )
     run(*common, "--windows", "--out", tmp_path / "windows")
     tokens = pq.read_table(tmp_path / "windows" / "tokens.parquet").to_pandas()
     assert tokens.groupby(["example_id", "method"]).size().max() == 81
@@ -162,7 +167,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, files, what)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("run", "correlation"), "correlation needs an AttentiveClassifier, which model is not."),
+        (("run", "correlation"), "correlation needs an attention model (of `heatcheck train`), which model is not."),
         (("run", "agreement", "--methods", "lyme"), "There is no explanation method 'lyme'"),
         (("run", "agreement", "--methods", "attention(layer=7),gradient"), "layer 7"),
         (("run", "plausibility"), "Name their file with --rationales"),
@@ -179,7 +184,7 @@ def test_fine_tuning_from_the_command_line(tmp_path, files):
     content = [(f"{t} w{i}", label) for i, (t, label) in enumerate(rows() * 4)]
     data = table(tmp_path / "train.csv", ["text", "label"], content)
     arguments = ("train", "--model", files[0], "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
-    assert "Trained tuned: best epoch 1" in run(*arguments)
+    assert "Trained model-fine-tuned: best epoch 1" in run(*arguments)
     run(*arguments)  # found again
     with pytest.raises(InputError, match="holds another model"):
         run(*arguments, "--seed", 5)

@@ -144,7 +144,9 @@ def test_default_methods_are_the_audited_ones_and_a_refusal_costs_only_itself():
     assert {"gradient", "lime(samples=300)", "leave_one_out"} <= {one.method for one in found}
     black, _ = explain_text(subject_of(predict), "a good film", ["shap"])
     assert black[0].method == "kernel_shap"
-    with pytest.raises(InputError, match="gradient needs a Classifier, which predict is not"):
+    with pytest.raises(
+        InputError, match="gradient needs a model that can be entered at its word embeddings, which predict is not"
+    ):
         explain_text(subject_of(predict), "a good film", ["saliency"])
 
 

@@ -73,7 +73,9 @@ def test_functions_and_bare_models_are_checked_too():
     check_model(toy, batch)
     with pytest.raises(InputError, match=r"A bare model \(LinearToy\) cannot read texts. Give its Subject, or"):
         check_model(toy)
-    with pytest.raises(InputError, match="The method needs a Classifier, which BlackBox is not"):
+    with pytest.raises(
+        InputError, match="The method needs a model that can be entered at its word embeddings, which BlackBox is not"
+    ):
         check_explainer("gradient", predict, SINGLES)
 
 

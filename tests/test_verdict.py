@@ -51,14 +51,16 @@ def test_a_value_that_does_not_exist_is_no_finding():
     assert verdict(frame) is None
 
 
-def erased(**intervals: tuple[float, float]) -> pd.DataFrame:
-    rows = [("aopc_comprehensiveness", "mean", "delete:normalised", (a + b) / 2, a, b) for a, b in intervals.values()]
-    return table(*rows).assign(subject=[name.replace("_", " ") for name in intervals])
+def erased(**gains: tuple[float, float]) -> pd.DataFrame:
+    """The mean gain of each method over random words, which reach 0.25 of what is possible."""
+    gain = [("gain_over_random", "mean", "delete", (a + b) / 2, a, b) for a, b in gains.values()]
+    reached = {name: (a + b) / 2 + 0.25 for name, (a, b) in gains.items()} | {"random": 0.25, "best found": 1.0}
+    rows = [("aopc_comprehensiveness", "mean", "delete:normalised", x, x, x) for x in reached.values()]
+    return table(*gain, *rows).assign(subject=[*gains, *reached])
 
 
 def test_methods_are_judged_against_random_words_best_first():
-    scores = erased(random=(0.2, 0.3), good=(0.6, 0.7), better=(0.7, 0.8), bad=(0.1, 0.25), open=(0.25, 0.5))
-    found = verdict(scores)
+    found = verdict(erased(good=(0.3, 0.4), better=(0.4, 0.5), bad=(-0.2, 0.04), open=(-0.05, 0.2)))
     assert [(f["subject"], f["outcome"]) for f in found["findings"]] == [
         ("better", "passes"),
         ("good", "passes"),
@@ -66,22 +68,20 @@ def test_methods_are_judged_against_random_words_best_first():
         ("bad", "fails"),
     ]
     assert found["headline"] == (
-        "better and good name words that the output rests on. Do not show bad: no better than random words."
+        "better and good name words that the output rests on. Do not show bad: hardly better than random words."
     )
-    assert "better reaches 0.75 [0.70, 0.80], random words 0.25 [0.20, 0.30]" in found["findings"][0]["finding"]
+    assert "better reaches 0.70 and random words 0.25: a gain of 0.45 [0.40, 0.50]" in found["findings"][0]["finding"]
 
 
-def test_a_method_that_is_not_ranked_is_not_judged_and_bounds_are_no_methods():
-    scores = erased(
-        random=(0.2, 0.3), good=(0.6, 0.7), best_found=(1.0, 1.0), reversed_good=(0.0, 0.1), flawed=(0.8, 0.9)
-    )
+def test_a_method_that_is_not_ranked_is_not_judged():
+    scores = erased(good=(0.3, 0.4), flawed=(0.5, 0.6))
     scores.loc[scores["subject"] == "flawed", "reason"] = "not ranked: misses its sum"
     assert [f["subject"] for f in verdict(scores)["findings"]] == ["good"]
 
 
 def test_disagreeing_methods_are_said_to_disagree():
     agreement = table(("kendall", "mean", None, 0.2, 0.1, 0.3)).assign(subject="all methods")
-    scores = pd.concat([erased(random=(0.2, 0.3), good=(0.6, 0.7)), agreement], ignore_index=True)
+    scores = pd.concat([erased(good=(0.3, 0.4)), agreement], ignore_index=True)
     assert verdict(scores)["headline"] == (
         "good names words that the output rests on. "
         "The methods contradict one another: say which one a heatmap is from."

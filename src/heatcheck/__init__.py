@@ -11,8 +11,16 @@ if TYPE_CHECKING:
 __all__ = ["Attributions", "Run", "audit", "explainer", "run"]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """Import on first use: reading a report must not wait for torch."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("heatcheck")
     if name in __all__:
         from heatcheck import api
 

@@ -109,12 +109,13 @@ def audit(
     data: str | Path = DEFAULT,
     *,
     out: str | Path | None = None,
-    limit: int | None = 1000,
+    limit: int | None = None,
     seed: int = 0,
     **options: Unpack[Options],
 ) -> Run:
-    """Run the battery on `limit` held-out texts, and judge. Without a model, train ours first."""
-    request = make_request(model, data, limit, seed, options)
+    """Run the battery on `limit` held-out texts, and judge. Without a model, train ours first. Without a limit: 1000
+    texts of our models, 100 of others."""
+    request = make_request(model, data, limit or default_limit(model), seed, options)
     return run_request(request, Path(out) if out is not None else default_folder("audit", request))
 
 
@@ -233,22 +234,29 @@ def find_function(name: str) -> Predict:
     """The function that `python:module:function` names; modules of the current folder are found too."""
     _, _, target = name.partition(":")
     module, _, function = target.partition(":")
+    if not module or not function:
+        raise InputError(f"--model {name}: give it as python:module:function.")
     sys.path.insert(0, os.getcwd())
     try:
         found: Any = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"--model {name}: {error}. Give it as python:module:function.") from error
+    except Exception as error:  # the user's own module may fail in any way
+        raise InputError(
+            f"--model {name}: {type(error).__name__}: {error}. Give it as python:module:function."
+        ) from error
     finally:
-        sys.path.pop(0)
+        sys.path.remove(os.getcwd())
     if not callable(found):
         raise InputError(f"--model {name}: {function} is not a function.")
     predict: Predict = found
     return predict
 
 
-def default_limit(model: str | None) -> int:
+def default_limit(model: str | Path | Predict | None) -> int:
     """So that an audit takes minutes: explanations of a transformer take far longer than those of our models."""
-    return 1000 if model is None or not (is_transformer(model) or model.startswith("python:")) else 100
+    if model is None:
+        return 1000
+    other = callable(model) or str(model).startswith("python:") or is_transformer(str(model))
+    return 100 if other else 1000
 
 
 def explaining_configs(
@@ -260,6 +268,8 @@ def explaining_configs(
         changes |= {"rationales": str(rationales), "format": kind}
     if methods is not None:
         changes["methods"] = split(methods)
+        if not changes["methods"]:
+            raise InputError("--methods names none. Leave it out, or name some of `heatcheck list explainers`.")
     found = {}
     for name, experiment in EXPERIMENTS.items():
         known = {f.name for f in fields(experiment.config)}

@@ -92,6 +92,23 @@ EpsilonFlag = Annotated[
 ]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        import heatcheck
+
+        _say(f"heatcheck {heatcheck.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Check the heatmap before you believe it: can this model's token explanations be trusted?"""
+
+
 @app.command()
 def audit(
     model: ModelFlag = None,

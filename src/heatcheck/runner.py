@@ -27,6 +27,7 @@ from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
+from heatcheck.explain import method
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
@@ -40,7 +41,7 @@ from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, Origin
 from heatcheck.tables import aggregates, write_tables
 from heatcheck.verdict import verdict
-from heatcheck.work import Work, check_served, with_methods
+from heatcheck.work import Work, check_served, methods_of, with_methods
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")
 TRANSFORMER_BATTERY = ("agreement", "erasure")
@@ -112,7 +113,8 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     model_folder = request.model or str(train_step(request, data, store, progress))
     subject = given or load_subject(TransformerSpec(model_folder), request.device)
     examples, notes = texts_under_test(request, data, subject)
-    configs = with_methods(request.all_configs(), subject)
+    configs, left_out = with_methods(request.all_configs(), subject)
+    notes += left_out
     for name, config in configs.items():
         EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)
@@ -137,11 +139,18 @@ def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]
     """A black box takes its classes from the data; other models have their own."""
     if request.predict is not None:
         data = load_data(request)
-        return blackbox.as_subject(request.predict, data.labels, request.model or "black box"), data
+        given = blackbox.as_subject(request.predict, data.labels, request.model or "black box")
+        return replace(given, fingerprint=f"{given.fingerprint}-{answers(given, data.splits[request.split][:8])}"), data
     if request.model is None:
         return None, load_data(request)
     given = load_subject(replace(request.reading, source=request.model), request.device)
     return given, load_data(request, given)
+
+
+def answers(given: Subject[Any], examples: Sequence[Example]) -> str:
+    """What a black box says of some texts: two functions of one name may be two models."""
+    said = [given.model.predict(batch) for batch in given.batches(examples, len(examples))]
+    return digest({"said": [[[round(float(x), 6) for x in row] for row in batch] for batch in said]})
 
 
 def battery(given: Subject[Any] | None) -> tuple[str, ...]:
@@ -264,7 +273,10 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> 
     examples = readable(request, data, subject, examples, notes)
     cut = sum(subject.reader.row(e).cut for e in examples)
     if cut:
-        notes.append(f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.")
+        whole = " --windows reads them whole." if subject.spec.task == "any" else ""
+        notes.append(
+            f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.{whole}"
+        )
     return with_model_labels(examples, data, subject), notes
 
 
@@ -298,8 +310,10 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
     if given is None:
         check_trainable(data)
         starting_point(request)
+        for name in methods_of(request.all_configs()):
+            method(name)  # a misspelt one is found before the training
     else:
-        check_served(given, with_methods(request.all_configs(), given))
+        check_served(given, with_methods(request.all_configs(), given)[0])
     if not data.splits.get(request.split):
         sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
         raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
@@ -332,6 +346,7 @@ def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subje
 def _describe(
     request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], model_folder: str
 ) -> dict[str, Any]:
+    split = request.split if request.model is None or data.own_splits else None  # None: all rows were held out
     packages = ("heatcheck", "torch", "transformers", "captum", "numpy", "scipy", "scikit-learn", "pyarrow")
     return {
         "schema_version": SCHEMA_VERSION,
@@ -359,7 +374,7 @@ def _describe(
             "description": f"{len(examples):,} {'texts' if data.task == 'single' else 'pairs of texts'}",
             "task": data.task,
             "labels": list(subject.labels),
-            "sizes": {split: len(texts) for split, texts in data.splits.items()},
-            "split": request.split,
+            "sizes": {split: len(texts) for split, texts in data.splits.items()} if split else {},
+            "split": split,
         },
     }

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heatcheck import results
+from heatcheck.experiments.agreement import ALL_METHODS
 from heatcheck.experiments.ranking import marked, unranked
 from heatcheck.experiments.repeatability import samples_needed
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
@@ -27,6 +28,8 @@ def write_tables(out: Path, shards: Mapping[str, Sequence[Path]], labels: tuple[
     aggregates = [results.tables(_performance(out, labels, origin.seed), origin, "performance")["scores"]]
     per_text = {name: _values(found) for name, found in shards.items() if name != "performance"}
     reasons = _reasons(per_text)
+    if "agreement" in per_text and reasons:
+        per_text["agreement"] = ranked_means(per_text["agreement"], set(reasons))
     for name, values in per_text.items():
         if len(values):
             rows = list(marked(summarise(values, seed=origin.seed), reasons))
@@ -54,6 +57,21 @@ def _reasons(per_text: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     methods = [name.removeprefix(EXPLAIN) for name in per_text if name.startswith(EXPLAIN)]
     frames = [frame for frame in per_text.values() if len(frame)]
     return unranked(pd.concat(frames), methods) if methods and frames else {}
+
+
+def ranked_means(scores: pd.DataFrame, left_out: set[str]) -> pd.DataFrame:
+    """The mean over all pairs of methods again, without those that turned out not to be ranked. A text's own mean,
+    which its step wrote before that was known, stays in the table as it is."""
+    means = (scores["subject"] == ALL_METHODS) & (scores["measure"] == "kendall")
+    pairs = scores[
+        (scores["measure"] == "kendall")
+        & scores["setting"].isna()
+        & scores["reference"].notna()
+        & ~scores["subject"].isin(left_out)
+        & ~scores["reference"].isin(left_out)
+    ]
+    by_text = pairs.groupby("example_id")["value"].mean()
+    return scores.assign(value=scores["value"].where(~means, scores["example_id"].map(by_text)))
 
 
 def _performance(out: Path, labels: tuple[str, ...], seed: int) -> Iterator[Score]:

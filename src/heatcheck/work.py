@@ -22,9 +22,11 @@ from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable
-from heatcheck.explain import audited
+from heatcheck.explain import audited, method
 from heatcheck.explain.method import Method
+from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
+from heatcheck.models.protocols import in_words
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
 from heatcheck.results import Origin, Row
@@ -40,17 +42,49 @@ def check_served(subject: Subject[Any], configs: Mapping[str, Any]) -> None:
     for name in configs:
         needs = EXPERIMENTS[name].needs
         if not isinstance(subject.model, needs):
-            raise InputError(f"{name} needs an {needs.__name__}, which {subject.name} is not.")
+            raise InputError(f"{name} needs {in_words(needs)}, which {subject.name} is not.")
     for name in methods_of(configs):
         usable(subject, name)
 
 
-def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> dict[str, Any]:
-    """Experiments that were not told which methods to compare get those that an audit compares."""
-    return {
-        name: replace(config, methods=audited(subject.model)) if getattr(config, "methods", None) == () else config
-        for name, config in configs.items()
-    }
+def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> tuple[dict[str, Any], list[str]]:
+    """Experiments that were not told which methods to compare get those that an audit compares, without those that this
+    model turns out to refuse; and notes on these. A method named twice, or by two names, counts once."""
+    silent = [name for name, config in configs.items() if getattr(config, "methods", None) == ()]
+    served, notes = tried(subject, audited(subject.model)) if silent else ((), [])
+    found = dict(configs)
+    for name, config in configs.items():
+        if hasattr(config, "methods"):
+            found[name] = replace(config, methods=served if name in silent else distinct(config.methods))
+    return found, notes
+
+
+def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Which of the methods explain a text of two words; a note for each that refuses."""
+    pair = "good film" if subject.spec.task == "pair" else None
+    (batch,) = subject.batches([Example("trial", "good film", 0, pair)], 1)
+    scalar = probability_of_prediction(subject.model, batch)
+    served, notes = [], []
+    for name in names:
+        try:
+            usable(subject, name).explain(subject.model, batch, scalar, generator=torch.Generator().manual_seed(0))
+            served.append(name)
+        except InputError as error:
+            notes.append(f"{name} was left out: {error}")
+    return tuple(served), notes
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """
+    >>> distinct(("gradient", "lime", "saliency", "lime"))
+    ('gradient', 'lime')
+    """
+    kept: dict[str, Method] = {}
+    for name in names:
+        chosen = method(name)
+        if all(chosen is not other and chosen != other for other in kept.values()):
+            kept[name] = chosen
+    return tuple(kept)
 
 
 def methods_of(configs: Mapping[str, Any]) -> list[str]:
@@ -97,7 +131,7 @@ class Work:
     def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
         config = self.configs[name]
-        size = EXPLAIN_SHARD if experiment.explained else SHARD
+        size = EXPLAIN_SHARD if experiment.explained or experiment.slow else SHARD
 
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
             if not experiment.explained:
@@ -109,6 +143,8 @@ class Work:
 
         read = [fingerprint(path) for path in experiment.files(config)]
         settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
+        if experiment.explained:
+            settings["explained"] = [folder.name for method in config.methods for folder in explained[method]]
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)
 
     def _steps(self, kind: str, title: str, settings: Mapping[str, Any], rows: Rows, size: int) -> Iterator[Path]:
@@ -128,6 +164,8 @@ class Work:
         return {
             **settings,
             "model": self.subject.fingerprint,
+            "spec": {k: v for k, v in asdict(self.subject.spec).items() if k != "source"},
+            "labels": self.subject.labels,
             "data": self.origin.dataset,
             "version": importlib.metadata.version("heatcheck"),
             "texts": examples_fingerprint(shard),

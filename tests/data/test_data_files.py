@@ -103,7 +103,7 @@ BAD = (
     "1 with something else than text (column 'text') (row 4); "
     "1 with half a character, a lone surrogate (column 'text') (row 5); "
     "2 with no label (column 'label') (rows 6, 7); "
-    "1 with a label that is not one of neg, pos (column 'label') (row 8); "
+    "1 with a label that is not one of neg, pos (column 'label'; --labels renames them) (row 8); "
     "1 with an id that an earlier row has (row 21)"
 )
 

@@ -146,7 +146,7 @@ def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) 
     if row.label is None:
         return f"no label (column {columns.label!r})"
     if labels is not None and row.label not in labels:
-        return f"a label that is not one of {', '.join(labels)} (column {columns.label!r})"
+        return f"a label that is not one of {', '.join(labels)} (column {columns.label!r}; --labels renames them)"
     if row.split == "?":
         return f"a split that is not train, dev or test (column {columns.split!r})"
     return "an id that an earlier row has" if row.id in seen else None

@@ -34,6 +34,7 @@ class Experiment:
     check: Callable[[Any, str, int], None] = lambda config, task, n_labels: None  # can it serve this task?
     check_texts: Callable[[Any, Sequence[Example]], None] = lambda config, examples: None  # can it serve these texts?
     files: Callable[[Any], tuple[Path, ...]] = lambda config: ()  # what it reads beside the texts
+    slow: bool = False  # minutes a text: its steps are of fewer texts
     explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
 
 
@@ -86,6 +87,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Same text, another seed: the same explanation?",
         "beyond the papers",
+        slow=True,
     ),
     "randomisation": Experiment(
         randomisation,
@@ -93,6 +95,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Classifier,
         "Random weights: does the explanation change?",
         "Adebayo et al. 2018",
+        slow=True,
     ),
     "plausibility": Experiment(
         plausibility,

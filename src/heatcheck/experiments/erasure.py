@@ -202,6 +202,8 @@ def _rows(found: Outcomes, texts: Texts, names: Sequence[str], operator: str, co
         yield from _normalised(subject, aopc, found, texts, operator)
     for subject, bound in zip((WORST, BEST), found.bounds, strict=True):
         yield from _aopc(subject, bound, texts, operator)
+    for subject in names if RANDOM in found.aopc else ():
+        yield from _gain(subject, found, texts, operator)
 
 
 def _by_share(
@@ -235,10 +237,23 @@ def _aopc(subject: str, values: Float[ndarray, "B 2"], texts: Texts, setting: st
 def _normalised(
     subject: str, aopc: Float[ndarray, "B 2"], found: Outcomes, texts: Texts, operator: str
 ) -> Iterator[Score]:
+    worst, _ = found.bounds
+    yield from _aopc(subject, _share_of_range(aopc - worst, found), texts, f"{operator}:normalised")
+
+
+def _share_of_range(difference: Float[ndarray, "B 2"], found: Outcomes) -> Float[ndarray, "B 2"]:
     worst, best = found.bounds
     apart = np.abs(best - worst) > APART
-    values = np.divide(aopc - worst, best - worst, out=np.full_like(aopc, np.nan), where=apart)
-    yield from _aopc(subject, values, texts, f"{operator}:normalised")
+    return np.asarray(np.divide(difference, best - worst, out=np.full_like(difference, np.nan), where=apart))
+
+
+def _gain(subject: str, found: Outcomes, texts: Texts, operator: str) -> Iterator[Score]:
+    """What the method's order has over random orders of the same text, as a share of what is possible."""
+    gain = _share_of_range(found.aopc[subject] - found.aopc[RANDOM], found)[:, MEASURES.index("comprehensiveness")]
+    for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
+        number = gain[row] if texts.words.n[row] else np.nan
+        value, reason = value_or_reason(number, NOTHING_BETWEEN if texts.words.n[row] else NO_WORDS)
+        yield Score("gain_over_random", value, subject, RANDOM, text, group, setting=operator, reason=reason)
 
 
 def _off_data(

@@ -33,6 +33,7 @@ from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.attentive import Attentive
+from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.spec import ModelSpec
@@ -41,7 +42,7 @@ from heatcheck.results import Row, Score
 
 CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
 OURS = {  # stages of our own models, from the output down, and the names of their modules
-    "decoder": ("project", "ask", "output"),
+    "decoder": ("project", "ask", "output", "compare"),
     "attention": ("attention",),
     "encoder": ("encoder", "question_encoder"),
     "embedding": ("embedding",),
@@ -119,7 +120,7 @@ def untrained(subject: Subject[Any], seed: int) -> tuple[nn.Module, Mapping[str,
     if isinstance(model, HuggingFaceClassifier):
         twin = fresh_network(model.network, seed)
         fresh: dict[str, Tensor] = {f"network.{name}": value for name, value in twin.named_parameters()}
-    elif isinstance(model, Attentive) and isinstance(subject.spec, ModelSpec):
+    elif isinstance(model, Attentive | ComparedTexts) and isinstance(subject.spec, ModelSpec):
         fresh = dict(subject.spec.build(seed % 2**63).state_dict())
     else:
         raise InputError(

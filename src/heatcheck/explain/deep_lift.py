@@ -11,7 +11,7 @@ sum (deep_lift_captum.py). `delta` is measured with the model as it is, not with
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -19,10 +19,12 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.explain.differences import plain, twin
+from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
 
 # (model, embeddings, their baseline, batch, scalar) to what each number of each embedding contributes.
+TOKENS_AT_ONCE = 2048  # all that the way back needs is kept, for the text and for its baseline
 Contribute = Callable[[Classifier, Tensor, Tensor, Batch, Scalar], Float[Tensor, "B T E"]]
 
 
@@ -65,11 +67,19 @@ def attribution(
     contribute: Contribute, model: Classifier, batch: Batch, baseline: Batch, scalar: Scalar
 ) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B"]]:
     """The tokens' scores, and the change in the output that they should sum to."""
-    with torch.no_grad():
-        embeddings, empty = model.embed(batch), model.embed(baseline)
-        ends = [scalar(model, model.logits(e, batch), batch) for e in (embeddings, empty)]
-    scores = contribute(model, embeddings, empty, batch, scalar).sum(-1)
-    return scores.detach(), ends[0] - ends[1]
+
+    def in_one_piece(some: Batch) -> Float[Tensor, "N T+1"]:
+        bare = replace(some, token_ids=empty_ids[some.window])
+        with torch.no_grad():
+            embeddings, empty = model.embed(some), model.embed(bare)
+            ends = [scalar(model, model.logits(e, some), some) for e in (embeddings, empty)]
+        scores = contribute(model, embeddings, empty, some, scalar).sum(-1)
+        return torch.cat([scores.detach(), (ends[0] - ends[1])[:, None]], dim=1)
+
+    # `window` carries the row, so that a piece finds its own baseline.
+    empty_ids, row = baseline.token_ids, torch.arange(len(batch), device=batch.token_ids.device)
+    found = in_pieces(in_one_piece, replace(batch, window=row), TOKENS_AT_ONCE)
+    return found[:, :-1], found[:, -1]
 
 
 def emptied(model: Classifier, batch: Batch) -> Batch:

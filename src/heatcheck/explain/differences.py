@@ -48,9 +48,9 @@ class Twin(Tensor):
         if name in RULES:
             return RULES[name](*args, **(kwargs or {}))
         at_text = func(*_each(_text, args), **_each(_text, kwargs or {}))
-        if name in CONSTANTS or not _has_tensor(at_text):  # sizes, types, devices
+        if name in CONSTANTS or not (at_text is None or _has_tensor(at_text)):  # sizes, types, devices
             return at_text
-        if name not in AFFINE:
+        if name not in AFFINE or at_text is None:  # None: something was changed in place
             raise NoRuleError(
                 f"DeepLIFT has no rule for the operation {name!r}, which this model or what is explained uses. "
                 "Use deep_lift_captum, which says how far it misses, or integrated gradients."
@@ -292,6 +292,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "reciprocal": partial(_elementwise, torch.reciprocal, slopes.reciprocal),
     "rsqrt": partial(_elementwise, torch.rsqrt, slopes.rsqrt),
     "gelu": _gelu,
+    "silu": lambda x, inplace=False: x * torch.sigmoid(x),
     "mul": partial(_product, torch.mul),
     "rmul": partial(_product, torch.mul),
     "matmul": partial(_product, torch.matmul),

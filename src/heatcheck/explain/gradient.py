@@ -111,9 +111,10 @@ def sum_of_slopes(model: Classifier, batch: Batch, scalar: Scalar, points: Point
         narrow = without_padding(some)
         width = narrow.mask.shape[1]
         slope = slopes(points.at(*here)[:, :width], lambda e: scalar(model, model.logits(e, narrow), narrow))
-        done += len(some)
         along = (slope * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
-        return nn.functional.pad(along, (0, some.mask.shape[1] - width))
+        wide = nn.functional.pad(along, (0, some.mask.shape[1] - width))
+        done += len(some)  # last: what fails before comes again from here
+        return wide
 
     with readout_only(model):
         each = in_pieces(at_points, rows(batch, texts), TOKENS_AT_ONCE)

@@ -9,6 +9,7 @@ from typing import Any
 
 from heatcheck.errors import InputError
 from heatcheck.explain.types import Explainer
+from heatcheck.models.protocols import in_words
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Method:
     def needed(self) -> str:
         """For sentences."""
         kinds = self.needs if isinstance(self.needs, tuple) else (self.needs,)
-        return " or ".join(kind.__name__ for kind in kinds)
+        return " or ".join(in_words(kind) for kind in kinds)
 
     def settings(self) -> dict[str, Any]:
         """What a run records; a plain function has no settings."""

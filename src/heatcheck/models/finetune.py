@@ -98,7 +98,7 @@ def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
         tokens.tokenizer.save_pretrained(folder)
     known = {
         "kind": "transformer",
-        "name": f"{subject.name}-fine-tuned",
+        "name": f"{subject.name}-{'uniform' if getattr(subject.spec, 'uniform', False) else 'fine-tuned'}",
         "spec": asdict(subject.spec),
         "recipe": None if subject.recipe is None else asdict(subject.recipe),
         "seed": subject.seed,
@@ -125,9 +125,12 @@ def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[H
     try:
         known = json.loads(file.read_text(encoding="utf-8"))
         trained = TransformerSpec(**known["spec"])
-        subject = pretrained.load_pretrained(dataclasses.replace(spec, uniform=trained.uniform), device)
+        shortest = min((n for n in (spec.max_length, trained.max_length) if n is not None), default=None)
+        spec = dataclasses.replace(spec, uniform=trained.uniform, max_length=shortest)
+        subject = pretrained.load_pretrained(spec, device)
         return dataclasses.replace(
             subject,
+            name=known["name"],
             seed=known["seed"],
             recipe=Recipe(**known["recipe"]),
             trained_on=known["trained_on"],

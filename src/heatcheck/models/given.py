@@ -87,7 +87,7 @@ def _count_classes(function: Predict) -> tuple[str, ...]:
     except Exception as error:
         raise InputError(
             f"{blackbox.name_of(function)}: its classes are not known, and asked for the probabilities of one text it "
-            f"fails ({type(error).__name__}: {error}). Name them with labels."
+            f"fails ({type(error).__name__}: {error}). Make it answer, or name its classes with --labels."
         ) from error
     if answer.ndim != 2 or answer.shape[1] < 2:
         raise InputError(

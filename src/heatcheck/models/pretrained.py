@@ -76,6 +76,8 @@ def as_subject(
     limit = length_limit(config, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+    if config.pad_token_id is None:
+        config.pad_token_id = pad  # without one, decoders refuse more than one text at a time
     mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
     marks = set(tokenizer.all_special_ids)
     model = _classifier(
@@ -257,7 +259,7 @@ def source_fingerprint(source: str) -> str:
     folder = Path(source)
     if not folder.is_dir():
         return source
-    files = sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".json", ".txt", ".model"))
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".json", ".txt", ".model", ".py"))
     return hashlib.sha256(json.dumps([(p.name, fingerprint(p)) for p in files]).encode()).hexdigest()
 
 

@@ -113,3 +113,16 @@ def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B
     if kind == "binary":
         return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
     return torch.softmax(logits, dim=-1)
+
+
+WORDS: dict[type[object], str] = {
+    Predictor: "a model",
+    Classifier: "a model that can be entered at its word embeddings",
+    AttentiveClassifier: "an attention model (of `heatcheck train`)",
+    TransformerClassifier: "a transformer that shows its attention",
+}
+
+
+def in_words(protocol: type[object]) -> str:
+    """What a protocol asks for, to a user."""
+    return WORDS.get(protocol, protocol.__name__)

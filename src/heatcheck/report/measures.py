@@ -53,7 +53,7 @@ MEASURES = {
     "comprehensiveness": _by_method("comprehensiveness", "comprehensiveness", -1, 1),
     "sufficiency": _by_method("sufficiency", "sufficiency", -1, 1),
     "aopc_comprehensiveness": _by_method("AOPC comprehensiveness", "comprehensiveness", -1, 1),
-    "aopc_comprehensiveness:normalised": _by_method("normalised AOPC comprehensiveness", "worst 0, best 1", 0, 1),
+    "gain_over_random": _by_method("gain in comprehensiveness over random words", "gain over random words", -1, 1),
     "aopc_sufficiency": _by_method("AOPC sufficiency", "sufficiency", -1, 1),
     "tau_loo_erasure": _by_method("Kendall τ with leave-one-out", "τ with LOO", -1, 1),
     "off_data": _by_method("share of erased texts far from the data", "far from data", 0, 1),

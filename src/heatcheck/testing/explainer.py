@@ -66,7 +66,7 @@ def check_explainer(
     chosen = method(explainer) if isinstance(explainer, str) else explainer
     bare, batch = model_and_batch(model, examples)
     if isinstance(chosen, Method) and not chosen.serves(bare):
-        raise InputError(f"The method needs a {chosen.needed}, which {type(bare).__name__} is not.")
+        raise InputError(f"The method needs {chosen.needed}, which {type(bare).__name__} is not.")
     explain = chosen.explain if isinstance(chosen, Method) else chosen
     random = chosen.random if isinstance(chosen, Method) else None
     scalar = probability_of_prediction(bare, batch)

@@ -19,7 +19,6 @@ from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
-from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.words import Words
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.protocols import Predictor
@@ -106,15 +105,15 @@ class Pool:
 
     def drawn(self, batch: Batch, draws: int, generator: torch.Generator) -> Int[Tensor, "D B T"]:
         """For each token of each text, tokens of the other texts. A text's draws are its own, by its own seed."""
-        seeds = text_seeds(generator, batch.example_ids)
+        seeds = text_seeds(generator, [f"{name}\x1fsample" for name in batch.example_ids])  # not those of random orders
         numbers = random_numbers(seeds, range(draws), batch.token_ids.shape[1]) / 2**32
         found = np.empty(numbers.shape, np.int64)
-        for row, name in enumerate(batch.example_ids):
+        for row in range(len(batch)):
             own = batch.token_ids[row, batch.words[row]].cpu().numpy()
             others = self._counts - np.bincount(np.searchsorted(self._ids, own), minlength=len(self._ids))
             up_to = others.cumsum()
-            if not len(up_to) or up_to[-1] == 0:
-                raise InputError(f"Text {name!r}: there is no other text to sample words from. Leave out 'sample'.")
+            if not len(up_to) or up_to[-1] == 0:  # it stands alone: its own words in other places
+                up_to = self._counts.cumsum()
             found[:, row] = self._ids[np.searchsorted(up_to, numbers[:, row] * up_to[-1], side="right")]
         return torch.from_numpy(found).to(batch.token_ids.device)
 
