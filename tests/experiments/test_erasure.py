@@ -336,7 +336,7 @@ def test_settings_that_make_no_sense(settings, said):
 def test_methods_without_scores_and_texts_without_company(by_hand):
     with pytest.raises(InputError, match=r"no scores of 'lime' here\. There are: bad, good\."):
         run(*by_hand, replace(QUICK, methods=("lime",)))
-    assert len(run(*by_hand, replace(QUICK, operators=("sample",))))  # a text alone gives its own words, in other places
+    assert len(run(*by_hand, replace(QUICK, operators=("sample",))))  # alone: its own words, in other places
 
 
 def test_marks_need_scores_of_their_own(by_hand):
