@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heatcheck import results
-from heatcheck.experiments.agreement import ALL_METHODS
 from heatcheck.experiments.ranking import marked, unranked
 from heatcheck.experiments.repeatability import samples_needed
+from heatcheck.experiments.rows import ALL_METHODS
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.results import TABLES, Origin, Score
 

@@ -5,7 +5,8 @@ import torch
 from scipy.stats import kendalltau
 
 from heatcheck.batch import Example
-from heatcheck.experiments.correlation import CONSTANT, CorrelationConfig, correlation
+from heatcheck.experiments.correlation import CorrelationConfig, correlation
+from heatcheck.experiments.rows import CONSTANT
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.types import predicted_probability
 from heatcheck.results import Score, TokenScores

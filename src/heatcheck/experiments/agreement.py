@@ -25,14 +25,13 @@ from numpy import ndarray
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import predicted_names
+from heatcheck.experiments.rows import ALL_METHODS, predicted_names
 from heatcheck.explain import method
 from heatcheck.measure.agreement import kendall_top_k, pearson, rbo, spearman, topk_overlap
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
-ALL_METHODS = "all methods"
 TOO_SHORT = "undefined: the text has fewer than two words"
 NO_PAIR = "undefined: no two methods that are ranked can be compared on this text"
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from heatcheck.batch import Batch, Example
-from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason
+from heatcheck.experiments.rows import CONSTANT, by_id, predicted_names, to_numpy, token_scores, value_or_reason
 from heatcheck.explain.gradient import gradient_and_attention
 from heatcheck.explain.removal import change_without_each
 from heatcheck.explain.types import predicted_probability
@@ -32,7 +32,6 @@ MEASURES = {
     ("attention", "leave_one_out"): "tau_loo",
     ("gradient", "leave_one_out"): "tau_gradient_loo",
 }
-CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
 
 
 @dataclass(frozen=True)

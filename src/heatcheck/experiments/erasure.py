@@ -35,7 +35,7 @@ from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
 from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import value_or_reason
+from heatcheck.experiments.rows import ALL_METHODS, CONSTANT, value_or_reason
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
@@ -47,8 +47,6 @@ HIGHER_IS_BETTER = np.array([1.0, -1.0])  # of MEASURES
 NO_WORDS = "the text has no words"
 APART = 1e-6  # below this, best and worst differ by rounding
 NOTHING_BETWEEN = "the best and the worst order found give the same value"
-CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
-ALL_METHODS = "all methods"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
-from heatcheck.experiments.rows import to_numpy, value_or_reason
+from heatcheck.experiments.rows import CONSTANT, to_numpy, value_or_reason
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
@@ -40,7 +40,6 @@ from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
-CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
 OURS = {  # stages of our own models, from the output down, and the names of their modules
     "decoder": ("project", "ask", "output", "compare"),
     "attention": ("attention",),

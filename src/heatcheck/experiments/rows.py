@@ -13,6 +13,9 @@ from heatcheck.batch import TEXT, Batch, Example
 from heatcheck.models.subject import Subject
 from heatcheck.results import TokenScores
 
+CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
+ALL_METHODS = "all methods"  # the subject of a number that is about no one method
+
 
 def predicted_names(subject: Subject[Any], probs: Float[Tensor, "B L"]) -> list[str]:
     """The predicted class of each row, by name: what the papers' tables group by."""

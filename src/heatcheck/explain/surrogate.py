@@ -17,11 +17,9 @@ from torch import Tensor
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
 from heatcheck.explain.hiding import check_hide, explained, run_hidden
-from heatcheck.explain.types import Explanation, Scalar, held
+from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Predictor
 from heatcheck.randomness import random_numbers, text_seeds
-
-SMALLEST_CHANGE = 0.01  # a change below this is not divided by, when a method says by how much it misses its sum
 
 
 @dataclass(frozen=True)
@@ -99,11 +97,9 @@ class KernelShap:
             scores[row, batch.words[row].cpu()] = shapley_fit(
                 masks[:-2], values[:-2] - values[-2], weights, change[row]
             )
-        missed = (scores.sum(1) - change).abs() / change.abs().clamp(min=SMALLEST_CHANGE)
         device, dtype = batch.token_ids.device, torch.get_default_dtype()
-        return Explanation(
-            scores.to(device, dtype), signed=True, delta=missed.to(device, dtype), notes=self._notes(batch)
-        )
+        delta = missed(scores, change).to(device, dtype)
+        return Explanation(scores.to(device, dtype), signed=True, delta=delta, notes=self._notes(batch))
 
     def coalitions(self, seed: int, n: int) -> tuple[Bool[Tensor, "M+2 N"], Float[Tensor, "M"]]:
         """Masks, last of them no word and all words; and the weights of those before."""
