@@ -46,7 +46,7 @@ def peak(setting: Setting, texts: int) -> float:
         arguments = [sys.executable, "-m", "benchmarks.memory", str(setting.model_folder), str(data), f"{name}/run"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         root = Path(__file__).parents[1]
-        child = subprocess.run(arguments, check=True, capture_output=True, text=True, env=environment, cwd=root)
+        child = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=root)
         return float(child.stdout)
 
 
@@ -62,7 +62,7 @@ def child(model: str, data: str, out: str) -> float:
     """Run the battery in this process and say how much memory it took, in MB."""
     from heatcheck.runner import Request, execute
 
-    execute(Request(model=Path(model).resolve(), data=data, threads=1), Path(out))
+    execute(Request(model=str(Path(model).resolve()), data=data, threads=1), Path(out))
     return own_peak()
 
 
