@@ -23,10 +23,12 @@ from heatcheck.data.dataset import TEST, Dataset, examples_fingerprint, text_fin
 from heatcheck.data.reading import Column
 from heatcheck.data.sources import DEFAULT, Columns, is_named, load
 from heatcheck.data.vectors import vectors_fingerprint
+from heatcheck.engine.crew import Crew
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
+from heatcheck.experiments.trained.jobs import recipe_of, twin
 from heatcheck.explain import method
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import Predict
@@ -105,8 +107,7 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     began = time.monotonic()
     torch.set_num_threads(request.threads)
     given, data = load_model_and_data(request)
-    if request.experiments is None:
-        request = replace(request, experiments=battery(given))
+    request = replace(request, experiments=with_company(request.experiments or battery(given)))
     check_fit(request, data, given)
     claim(out, request, command)  # nothing is written before this: wrong input leaves nothing behind
     store = Store(out / "steps")
@@ -118,14 +119,15 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     for name, config in configs.items():
         EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)
-    work = Work(subject, examples, configs, origin, request.device, request.threads, store, progress)
+    crew = crew_for(request, data, subject, model_folder, store.root)
+    work = Work(subject, examples, configs, origin, request.device, request.threads, store, progress, crew)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
     for name, folders in work.run():
         shards[name] = folders
         durations[name] = time.monotonic() - began - sum(durations.values())
     progress.task("tables", 1)
-    write_tables(out, shards, subject.labels, origin)
+    write_tables(out, shards, subject.labels, origin, configs)
     description = _describe(request, data, subject, examples, model_folder)
     over_all = aggregates(out)
     notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
@@ -158,6 +160,25 @@ def battery(given: Subject[Any] | None) -> tuple[str, ...]:
     if given is None or isinstance(given.model, AttentiveClassifier):
         return BATTERY
     return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
+
+
+def with_company(names: Sequence[str]) -> tuple[str, ...]:
+    """Each with those whose numbers belong into the same picture."""
+    return tuple(dict.fromkeys(found for name in names for found in (*EXPERIMENTS[name].beside, name)))
+
+
+def crew_for(request: Request, data: Dataset, subject: Subject[Any], folder: str, root: Path) -> Crew | None:
+    """For tests that train: they need the data that the model was trained on, and how."""
+    if not any(EXPERIMENTS[name].models for name in request.experiments or ()):
+        return None
+    spec = subject.started_as or subject.spec
+    starts = (
+        source_fingerprint(resolve(spec.source))
+        if isinstance(spec, TransformerSpec)
+        else vectors_fingerprint(recipe_of(subject).vectors)
+    )
+    base = replace(request.reading, source=folder)
+    return Crew(base, subject.fingerprint, starts, data, root, request.device)
 
 
 def check_experiments(names: Sequence[str]) -> None:
@@ -314,6 +335,7 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
             method(name)  # a misspelt one is found before the training
     else:
         check_served(given, with_methods(request.all_configs(), given)[0])
+        check_same_training(request, data, given)
     if not data.splits.get(request.split):
         sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
         raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
@@ -328,6 +350,19 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
         raise InputError(
             f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
             f"{', '.join(given.labels)}. Rename the labels with --labels."
+        )
+
+
+def check_same_training(request: Request, data: Dataset, given: Subject[Any]) -> None:
+    """Tests that train twins of a model need its own training texts."""
+    training = [name for name in request.experiments or () if EXPERIMENTS[name].models]
+    if not training:
+        return
+    twin(given)  # says what is missing if the model cannot be trained again
+    if given.trained_on != data.fingerprint():
+        raise InputError(
+            f"{training[0]} trains twins of {given.name}, which was trained on other texts than {data.name} has (or "
+            "other splits of them). Give the data that it was trained on, read in the same way."
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -11,20 +13,29 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heatcheck import results
+from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.ranking import marked, unranked
 from heatcheck.experiments.repeatability import samples_needed
 from heatcheck.experiments.rows import ALL_METHODS
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
+from heatcheck.experiments.trained.conclusions import Texts
+from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.results import TABLES, Origin, Score
 
 EXPLAIN = "explain "
 VALUES = ("value", "low", "high", "n", "reason")
 
 
-def write_tables(out: Path, shards: Mapping[str, Sequence[Path]], labels: tuple[str, ...], origin: Origin) -> None:
+def write_tables(
+    out: Path,
+    shards: Mapping[str, Sequence[Path]],
+    labels: tuple[str, ...],
+    origin: Origin,
+    configs: Mapping[str, Any],
+) -> None:
     folders = [folder for found in shards.values() for folder in found]
-    _concatenate(out / "examples.parquet", [f / "examples.parquet" for f in folders], "examples")
-    _concatenate(out / "tokens.parquet", [f / "tokens.parquet" for f in _once(shards)], "tokens")
+    _concatenate(out / "examples.parquet", (pq.read_table(f / "examples.parquet") for f in folders), "examples")
+    _concatenate(out / "tokens.parquet", _once(shards), "tokens")
     aggregates = [results.tables(_performance(out, labels, origin.seed), origin, "performance")["scores"]]
     per_text = {name: _values(found) for name, found in shards.items() if name != "performance"}
     reasons = _reasons(per_text)
@@ -32,20 +43,38 @@ def write_tables(out: Path, shards: Mapping[str, Sequence[Path]], labels: tuple[
         per_text["agreement"] = ranked_means(per_text["agreement"], set(reasons))
     for name, values in per_text.items():
         if len(values):
-            rows = list(marked(summarise(values, seed=origin.seed), reasons))
+            rows = list(marked(summarise(values[values["measure"] != PREDICTED], seed=origin.seed), reasons))
+            rows += list(_concluded(name, values, out, labels, origin.seed, configs))
             if name == "repeatability":
                 rows += list(samples_needed(pd.DataFrame([vars(row) for row in rows])))
             experiment = "explain" if name.startswith(EXPLAIN) else name
             aggregates.append(results.tables(rows, origin, experiment)["scores"])
-    _concatenate(out / "scores.parquet", [f / "scores.parquet" for f in folders], "scores", aggregates)
+    parts = (pq.read_table(f / "scores.parquet") for f in folders)
+    _concatenate(out / "scores.parquet", itertools.chain(parts, aggregates), "scores")
 
 
-def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[Path]:
-    """`correlation` keeps the scores it compares; where the run explains with these methods anyway they are there."""
-    explained = {name.removeprefix(EXPLAIN) for name in shards if name.startswith(EXPLAIN)}
-    for name, found in shards.items():
-        if name != "correlation" or not {"attention", "gradient", "leave_one_out"} <= explained:
-            yield from found
+def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[pa.Table]:
+    """Several experiments keep the scores they compare: each method's are taken from the first that has them."""
+    known: set[str] = set()
+    for found in shards.values():
+        here: set[str] = set()
+        for folder in found:
+            table = pq.read_table(folder / "tokens.parquet")
+            methods = set(pc.unique(table["method"]).to_pylist())
+            here |= methods
+            yield table.filter(pc.is_in(table["method"], pa.array(sorted(methods - known), pa.string())))
+        known |= here
+
+
+def _concluded(
+    name: str, values: pd.DataFrame, out: Path, labels: tuple[str, ...], seed: int, configs: Mapping[str, Any]
+) -> Iterator[Score]:
+    """What an experiment says of all texts together, beyond means."""
+    conclude = EXPERIMENTS[name].conclude if name in EXPERIMENTS else None
+    if conclude is not None:
+        examples = pq.read_table(out / "examples.parquet", columns=["example_id", "label"]).to_pandas()
+        truth = examples.set_index("example_id")["label"].map(labels.index)
+        yield from conclude(Texts(values, truth, labels, seed), configs[name])
 
 
 def _values(folders: Sequence[Path]) -> pd.DataFrame:
@@ -79,13 +108,11 @@ def _performance(out: Path, labels: tuple[str, ...], seed: int) -> Iterator[Scor
     return summarise_performance(examples, labels, seed=seed)
 
 
-def _concatenate(path: Path, parts: Sequence[Path], table: str, more: Sequence[pa.Table] = ()) -> None:
+def _concatenate(path: Path, parts: Iterable[pa.Table], table: str) -> None:
     partial = path.with_name(f".{path.name}.part")
     with pq.ParquetWriter(partial, TABLES[table], compression="zstd") as writer:
         for part in parts:
-            writer.write_table(pq.read_table(part))
-        for extra in more:
-            writer.write_table(extra)
+            writer.write_table(part)
     partial.replace(path)
 
 

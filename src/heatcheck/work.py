@@ -18,10 +18,13 @@ import torch
 from heatcheck import results
 from heatcheck.batch import Example
 from heatcheck.data.dataset import examples_fingerprint
+from heatcheck.engine.crew import Crew
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable
+from heatcheck.experiments.trained.jobs import Job
+from heatcheck.experiments.trained.models import Trained
 from heatcheck.explain import audited, method
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import probability_of_prediction
@@ -42,9 +45,14 @@ def check_served(subject: Subject[Any], configs: Mapping[str, Any]) -> None:
     for name in configs:
         needs = EXPERIMENTS[name].needs
         if not isinstance(subject.model, needs):
-            raise InputError(f"{name} needs {in_words(needs)}, which {subject.name} is not.")
+            raise InputError(f"{name} needs {needed(needs)}, which {subject.name} is not.")
     for name in methods_of(configs):
         usable(subject, name)
+
+
+def needed(needs: type[Any] | tuple[type[Any], ...]) -> str:
+    """For sentences."""
+    return " or ".join(in_words(kind) for kind in (needs if isinstance(needs, tuple) else (needs,)))
 
 
 def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> tuple[dict[str, Any], list[str]]:
@@ -105,6 +113,7 @@ class Work:
     threads: int
     store: Store
     progress: Progress
+    crew: Crew | None = None  # who trains the models that tests need; None if none does
 
     def run(self) -> Iterator[tuple[str, list[Path]]]:
         """All steps' folders, by `explain METHOD` and by experiment."""
@@ -112,8 +121,22 @@ class Work:
         for name in methods_of(self.configs):
             explained[name] = list(self._explain(name))
             yield f"explain {name}", explained[name]
+        trained = Trained(self._train(), self.subject.device)
         for name in self.configs:
-            yield name, list(self._measure(name, explained))
+            yield name, list(self._measure(name, explained, trained))
+
+    def _train(self) -> dict[str, Path]:
+        """All models that some experiment needs, each once."""
+        plans = [(EXPERIMENTS[name].models, config) for name, config in self.configs.items()]
+
+        def plan(done: Mapping[str, Path]) -> list[Job]:
+            jobs = [job for models, config in plans if models for job in models(self.subject, config, done)]
+            found = {job.name: job for job in jobs}
+            if different := [job.name for job in jobs if found[job.name] != job]:
+                raise ValueError(f"Two different jobs are called {different[0]!r}.")
+            return list(found.values())
+
+        return self.crew.carry_out(plan, self.threads, self.progress) if self.crew else {}
 
     @property
     def special_tokens(self) -> bool:
@@ -128,12 +151,14 @@ class Work:
 
         yield from self._steps("explain", name, settings, rows, EXPLAIN_SHARD)
 
-    def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
+    def _measure(self, name: str, explained: Mapping[str, list[Path]], trained: Trained) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
         config = self.configs[name]
         size = EXPLAIN_SHARD if experiment.explained or experiment.slow else SHARD
 
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
+            if experiment.models is not None:
+                return experiment.measure(self.subject, shard, config, generator=generator, trained=trained)
             if not experiment.explained:
                 return experiment.measure(self.subject, shard, config, generator=generator)
             place = next(i for i, e in enumerate(self.examples) if e.id == shard[0].id) // size
@@ -143,6 +168,9 @@ class Work:
 
         read = [fingerprint(path) for path in experiment.files(config)]
         settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
+        if experiment.models is not None:
+            jobs = experiment.models(self.subject, config, trained.folders)
+            settings["trained"] = {job.name: trained.folders[job.name].name for job in jobs}
         if experiment.explained:
             settings["explained"] = [folder.name for method in config.methods for folder in explained[method]]
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)

@@ -41,7 +41,7 @@ class Store:
         if final.exists():
             return final
         self.root.mkdir(parents=True, exist_ok=True)
-        partial = final.with_name(f".{final.name}.partial")
+        partial = self.partial(final)
         with FileLock(final.with_name(f".{final.name}.lock")):
             if not final.exists():
                 partial.mkdir(exist_ok=True)
@@ -51,3 +51,8 @@ class Store:
 
     def place(self, name: str, key: Mapping[str, Any]) -> Path:
         return self.root / f"{name}-{digest({'step': name, **key})}"
+
+    @staticmethod
+    def partial(final: Path) -> Path:
+        """Where a step is being made."""
+        return final.with_name(f".{final.name}.partial")

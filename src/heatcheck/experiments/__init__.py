@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,29 @@ from typing import Any
 from heatcheck.batch import Example
 from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
 from heatcheck.experiments.agreement import AgreementConfig, agreement
+from heatcheck.experiments.attefa import AtteFaConfig, attefa, attefa_models, faithfulness
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.erasure import ErasureConfig, erasure
+from heatcheck.experiments.guided_mlp import GuidedConfig, guided_mlp, guided_models, which_guides_help
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
 from heatcheck.experiments.plausibility import PlausibilityConfig, check_plausibility, plausibility, rationale_files
 from heatcheck.experiments.randomisation import RandomisationConfig, randomisation
 from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
+from heatcheck.experiments.seed_variance import SeedConfig, over_all_seeds, seed_models, seed_variance
+from heatcheck.experiments.trained.conclusions import Texts
+from heatcheck.experiments.trained.jobs import Job
+from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary_models, price_of_lying, trained_adversary
+from heatcheck.experiments.uniform_attention import (
+    UniformConfig,
+    is_attention_needed,
+    uniform_attention,
+    uniform_models,
+)
+from heatcheck.models.heads import HasHeads
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
-from heatcheck.results import Row
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,7 @@ class Experiment:
 
     measure: Callable[..., Iterator[Row]]
     config: type[Any]
-    needs: type[Any]
+    needs: type[Any] | tuple[type[Any], ...]
     question: str
     source: str
     revision: int = 1  # counted up when its numbers change, so that finished steps of before are not reused
@@ -36,6 +50,10 @@ class Experiment:
     files: Callable[[Any], tuple[Path, ...]] = lambda config: ()  # what it reads beside the texts
     slow: bool = False  # minutes a text: its steps are of fewer texts
     explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
+    # Tests that train: the models they need, given those that are done, and what follows from all texts together.
+    models: Callable[[Subject[Any], Any, Mapping[str, Path]], Iterator[Job]] | None = None
+    conclude: Callable[[Texts, Any], Iterator[Score]] | None = None
+    beside: tuple[str, ...] = ()  # experiments whose numbers belong into the same picture
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -106,5 +124,52 @@ EXPERIMENTS: dict[str, Experiment] = {
         check_texts=check_plausibility,
         files=rationale_files,
         explained=True,
+    ),
+    "uniform_attention": Experiment(
+        uniform_attention,
+        UniformConfig,
+        HasHeads,
+        "Is attention needed at all?",
+        "Wiegreffe & Pinter 2019, section 3.2",
+        models=uniform_models,
+        conclude=is_attention_needed,
+    ),
+    "seed_variance": Experiment(
+        seed_variance,
+        SeedConfig,
+        HasHeads,
+        "How much does attention vary by seed alone?",
+        "Wiegreffe & Pinter 2019, section 3.3",
+        models=seed_models,
+        conclude=over_all_seeds,
+        beside=("adversarial_attention",),
+    ),
+    "guided_mlp": Experiment(
+        guided_mlp,
+        GuidedConfig,
+        AttentiveClassifier,
+        "Do its weights help a model that sees no context?",
+        "Wiegreffe & Pinter 2019, section 3.4",
+        models=guided_models,
+        conclude=which_guides_help,
+    ),
+    "trained_adversary": Experiment(
+        trained_adversary,
+        AdversaryConfig,
+        HasHeads,
+        "Can one trained model lie about attention on every text?",
+        "Wiegreffe & Pinter 2019, section 4",
+        models=adversary_models,
+        conclude=price_of_lying,
+        beside=("adversarial_attention", "seed_variance", "uniform_attention"),
+    ),
+    "attefa": Experiment(
+        attefa,
+        AtteFaConfig,
+        HasHeads,
+        "How faithful is attention, in one number?",
+        "Amini & Kosseim 2022",
+        models=attefa_models,
+        conclude=faithfulness,
     ),
 }

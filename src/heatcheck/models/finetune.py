@@ -18,7 +18,7 @@ from heatcheck.models.fit import Epoch, Recipe, fit
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject, selection_score
-from heatcheck.models.training import check_trainable, classification_loss, shuffled_batches, texts_seen
+from heatcheck.models.training import check_trainable, classification_loss, texts_seen, training_batches
 from heatcheck.models.uniform import impose_uniform_attention
 from heatcheck.results import write_json
 
@@ -48,11 +48,10 @@ def fine_tune(
     """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
-    rows = [subject.reader.row(e) for e in data.splits[TRAIN]]
     history = fit(
         subject.model,
         classification_loss(subject.model, data.splits[TRAIN]),
-        shuffled_batches(rows, len(data.labels), recipe.batch_size, device),
+        training_batches(subject, data, recipe),
         select=lambda: selection_score(subject, data.splits[DEV]),
         recipe=recipe,
         generator=torch.Generator().manual_seed(seed),
@@ -133,6 +132,7 @@ def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[H
             name=known["name"],
             seed=known["seed"],
             recipe=Recipe(**known["recipe"]),
+            started_as=trained,
             trained_on=known["trained_on"],
             seen=frozenset(known["seen"]),
             history=tuple(Epoch(**e) for e in known["history"]),

@@ -60,13 +60,14 @@ def fit(
     loss: Loss,
     batches: Batches,
     *,
-    select: Callable[[], float],
+    select: Callable[[], float] | None,
     recipe: Recipe,
     generator: torch.Generator,
     resume: Path | None = None,
     progress: Callable[[int, float], None] = lambda epoch, part: None,
 ) -> list[Epoch]:
-    """Train in place and leave the model with the weights of its best epoch (highest `select`)."""
+    """Train in place and leave the model with the weights of its best epoch: the highest `select`, or without one the
+    lowest training loss."""
     optimizer = OPTIMIZERS[recipe.optimizer](model, recipe)
     history: list[Epoch] = []
     best = _copy(model)
@@ -82,7 +83,7 @@ def fit(
             raise InputError(
                 f"Training diverged in epoch {number}: the loss is not finite. Lower --learning-rate.{kept}"
             )
-        history.append(Epoch(number, mean_loss, select()))
+        history.append(Epoch(number, mean_loss, -mean_loss if select is None else select()))
         if _is_best(history, recipe):
             best = _copy(model)
         if resume is not None:

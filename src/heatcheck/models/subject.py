@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 from heatcheck.batch import Batch, Example
@@ -42,6 +44,7 @@ class Subject(Generic[Model]):
     seed: int
     spec: Spec
     recipe: Recipe | None = None  # how it was trained, if we know
+    started_as: Spec | None = None  # what training began with, where that is not `spec`: a pretrained body
     fingerprint: str = ""  # of weights and tokenizer
     device: torch.device | str = "cpu"
     trained_on: str = ""  # fingerprint of the data set
@@ -65,7 +68,11 @@ def predict(subject: Subject[Predictor], examples: Sequence[Example]) -> tuple[n
 
 
 def selection_score(subject: Subject[Predictor], examples: Sequence[Example]) -> float:
-    probs, labels = predict(subject, examples)
-    if len(subject.labels) == 2 and len(set(labels.tolist())) == 2:
+    return goodness(*predict(subject, examples))
+
+
+def goodness(probs: Float[ndarray, "N L"], labels: Int[ndarray, "N"]) -> float:
+    """What the best epoch is chosen by: ROC-AUC for two classes, else accuracy."""
+    if probs.shape[1] == 2 and len(set(labels.tolist())) == 2:
         return float(roc_auc_score(labels, probs[:, 1]))
     return float(accuracy_score(labels, probs.argmax(1)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,10 +17,11 @@ from heatcheck.data import vocabulary as vocabularies
 from heatcheck.data.dataset import DEV, TRAIN, Dataset, text_fingerprint
 from heatcheck.data.reading import Row, by_length, collate
 from heatcheck.data.vectors import load_vectors
+from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
 from heatcheck.models.attentive import Attentive
 from heatcheck.models.compared import ComparedTexts
-from heatcheck.models.fit import Loss, Recipe, fit
+from heatcheck.models.fit import Batches, Loss, Recipe, fit
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject, selection_score
@@ -46,12 +49,37 @@ def train(
         min_frequency=recipe.min_frequency or data.min_frequency,
         max_length=recipe.max_length,
     )
+    subject, generator = untrained(data, spec, recipe, vocabulary, seed=seed, device=device)
+    history = fit(
+        subject.model,
+        classification_loss(subject.model, data.splits[TRAIN]),
+        training_batches(subject, data, recipe),
+        select=lambda: selection_score(subject, data.splits[DEV]),
+        recipe=recipe,
+        generator=generator,
+        resume=resume,
+        progress=progress,
+    )
+    return dataclasses.replace(subject, history=tuple(history))
+
+
+def untrained(
+    data: Dataset,
+    spec: ModelSpec,
+    recipe: Recipe,
+    vocabulary: Vocabulary,
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+) -> tuple[Subject[Attentive | ComparedTexts], torch.Generator]:
+    """The model as training finds it, and the generator that goes on to shuffle the texts."""
     generator = torch.Generator().manual_seed(seed)
     vectors = load_vectors(recipe.vectors, vocabulary.words, generator=generator, size=spec.embedding_width)
     spec = fitted_spec(spec, data, len(vocabulary), vectors.values.shape[1])
     model = spec.build(seed)
     with torch.no_grad():
         model.embedding.weight.copy_(torch.from_numpy(vectors.values))
+    note = f"{vectors.found:,} of {len(vocabulary):,} words have a pretrained vector ({recipe.vectors})."
     subject = Subject(
         name="-".join([spec.encoder, spec.attention, *([spec.weighting] if spec.weighting != "softmax" else [])]),
         model=model.to(device),
@@ -63,21 +91,14 @@ def train(
         device=device,
         trained_on=data.fingerprint(),
         seen=texts_seen(data),
+        notes=(note,),
     )
-    history = fit(
-        model,
-        classification_loss(model, data.splits[TRAIN]),
-        shuffled_batches(
-            [vocabulary.row(e) for e in data.splits[TRAIN]], vocabulary.n_labels, recipe.batch_size, device
-        ),
-        select=lambda: selection_score(subject, data.splits[DEV]),
-        recipe=recipe,
-        generator=generator,
-        resume=resume,
-        progress=progress,
-    )
-    note = f"{vectors.found:,} of {len(vocabulary):,} words have a pretrained vector ({recipe.vectors})."
-    return dataclasses.replace(subject, history=tuple(history), notes=(note,))
+    return subject, generator
+
+
+def training_batches(subject: Subject[Any], data: Dataset, recipe: Recipe) -> Batches:
+    rows = [subject.reader.row(e) for e in data.splits[TRAIN]]
+    return shuffled_batches(rows, len(data.labels), recipe.batch_size, subject.device)
 
 
 def texts_seen(data: Dataset) -> frozenset[str]:
@@ -115,18 +136,22 @@ def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary_size: int, embedding_
 
 def classification_loss(model: Predictor, examples: Sequence[Example]) -> Loss:
     """Cross-entropy; for two classes the positive one weighs n_negative / n_positive, as in paper 1's code."""
+    entropy = cross_entropy(model, examples)
+    return lambda batch: entropy(model.predict(batch), batch.labels)
+
+
+def cross_entropy(model: Predictor, examples: Sequence[Example]) -> Callable[[Tensor, Tensor], Tensor]:
+    """From logits and labels to `classification_loss`."""
     if model.kind == "categorical":
-        return lambda batch: functional.cross_entropy(model.predict(batch), batch.labels)
+        return functional.cross_entropy
     positives = sum(e.label for e in examples)
     weight = torch.tensor((len(examples) - positives) / max(positives, 1))
 
-    def loss(batch: Batch) -> Tensor:
-        target = batch.labels.to(torch.float32)
-        return functional.binary_cross_entropy_with_logits(
-            model.predict(batch)[:, 0], target, pos_weight=weight.to(target)
-        )
+    def entropy(logits: Float[Tensor, "B 1"], labels: Int[Tensor, "B"]) -> Tensor:
+        target = labels.to(torch.float32)
+        return functional.binary_cross_entropy_with_logits(logits[:, 0], target, pos_weight=weight.to(target))
 
-    return loss
+    return entropy
 
 
 def shuffled_batches(

@@ -1,0 +1,159 @@
+"""Jobs side by side on the cores there are.
+
+Every job runs on one thread, in a process of its own if there are several cores, so its outcome does not depend on
+their number. Each is a step of the run's store: killed and repeated, what is finished is found again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import torch
+
+from heatcheck.data.dataset import Dataset
+from heatcheck.engine.store import Store
+from heatcheck.experiments.trained.jobs import Around, Job
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import Subject
+from heatcheck.progress import Progress
+
+EVERY = 0.5  # seconds between looks at how far the jobs are
+DONE = "done"  # in the folder of a running job: how many of its units are done
+Plan = Callable[[Mapping[str, Path]], Sequence[Job]]
+
+
+@dataclass(frozen=True)
+class Crew:
+    """What all jobs of a run share, small enough to be sent to another process."""
+
+    base: TransformerSpec  # the folder of the model under test, and how to read it
+    fingerprint: str
+    starts_from: str
+    data: Dataset
+    root: Path
+    device: str
+
+    def carry_out(self, plan: Plan, workers: int, progress: Progress) -> dict[str, Path]:
+        """Do all jobs of the plan, which may add more when it sees what is done. Their folders, by name."""
+        done: dict[str, Path] = {}
+        while ready := [job for job in plan(done) if job.name not in done and set(job.needs) <= done.keys()]:
+            found = self._wave(ready, done, workers, progress)
+            done |= {job.name: folder for job, folder in zip(ready, found, strict=True)}
+        return done
+
+    def _wave(self, jobs: Sequence[Job], done: Mapping[str, Path], workers: int, progress: Progress) -> list[Path]:
+        missing = [job for job in jobs if not self.place(job, done).exists()]
+        if missing:
+            progress.task(missing[0].name if len(missing) == 1 else f"{len(missing)} models", _units(missing))
+        if workers == 1 or len(missing) == 1:
+            for number, job in enumerate(missing):
+                before = _units(missing[:number])
+                self.perform(job, done, functools.partial(_ahead, progress, before))
+        elif missing:
+            with self._watched(missing, done, progress):
+                tasks = (joblib.delayed(_perform)(self, job, dict(done)) for job in missing)
+                joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
+        return [self.place(job, done) for job in jobs]
+
+    def perform(self, job: Job, done: Mapping[str, Path], report: Callable[[float], None]) -> Path:
+        needed = {name: done[name] for name in job.needs}
+
+        def work(folder: Path) -> None:
+            job.work(Around(_subject(self.base, self.device), self.data, needed), folder, report)
+            (folder / DONE).unlink(missing_ok=True)
+
+        with one_thread():
+            return Store(self.root).step(_kind(job), self._key(job, needed), work)
+
+    def place(self, job: Job, done: Mapping[str, Path]) -> Path:
+        return Store(self.root).place(_kind(job), self._key(job, {name: done[name] for name in job.needs}))
+
+    def _key(self, job: Job, needed: Mapping[str, Path]) -> dict[str, Any]:
+        settings = {k: v for k, v in asdict(job).items() if k != "name"}
+        return {
+            **{k: (needed[v].name if isinstance(v, str) and v in needed else v) for k, v in settings.items()},
+            "needs": [needed[name].name for name in job.needs],
+            "base_model": self.fingerprint,
+            "starts_from": self.starts_from,
+            "data": self.data.fingerprint(),
+            "version": importlib.metadata.version("heatcheck"),
+            "device": self.device,
+        }
+
+    @contextlib.contextmanager
+    def _watched(self, jobs: Sequence[Job], done: Mapping[str, Path], progress: Progress) -> Iterator[None]:
+        """Show how far jobs in other processes are, by the numbers they leave in their folders."""
+        over = threading.Event()
+        places = [self.place(job, done) for job in jobs]
+
+        def watch() -> None:
+            while not over.wait(EVERY):
+                progress.advance(sum(_so_far(p, job.units) for p, job in zip(places, jobs, strict=True)))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+def _perform(crew: Crew, job: Job, done: Mapping[str, Path]) -> None:
+    """In a process of its own."""
+    file = Store.partial(crew.place(job, done)) / DONE
+    last = 0.0
+
+    def report(units: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > EVERY:
+            file.write_text(f"{units:.3f}", encoding="utf-8")
+            last = time.monotonic()
+
+    crew.perform(job, done, report)
+
+
+def _so_far(place: Path, units: int) -> float:
+    if place.exists():
+        return units
+    try:
+        return float((Store.partial(place) / DONE).read_text(encoding="utf-8") or 0)
+    except (OSError, ValueError):  # not begun, or being written
+        return 0.0
+
+
+def _units(jobs: Sequence[Job]) -> int:
+    return sum(job.units for job in jobs)
+
+
+def _kind(job: Job) -> str:
+    return type(job).__name__.lower()
+
+
+@functools.lru_cache(maxsize=1)
+def _subject(spec: TransformerSpec, device: str) -> Subject[Any]:
+    return load_subject(spec, device)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _ahead(progress: Progress, before: int, units: float) -> None:
+    progress.advance(before + units)

@@ -1,0 +1,103 @@
+"""Per-text weights to be imposed on a model that sees no context (Wiegreffe & Pinter 2019, section 3.4).
+
+A guide is a method's scores for a model's decisions, as weights: absolute values, divided by their sum over the words.
+The paper's guides are `attention` of the base model and of an adversary; any explainer serves as well. A file serves
+too: JSON lines with `id` and `weights`, one number for each word of the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heatcheck.batch import PAIR, TEXT, Batch, Example
+from heatcheck.errors import InputError
+from heatcheck.experiments.explained import usable
+from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.subject import Subject
+
+FILE = "file:"
+BATCH_SIZE = 32
+Weights = Mapping[str, Float[Tensor, "T"]]  # by text, over its tokens, marks included
+
+
+def guide_weights(
+    subject: Subject[Any], examples: Sequence[Example], method: str, *, generator: torch.Generator
+) -> dict[str, Float[Tensor, "T"]]:
+    if method.startswith(FILE):
+        return read_weights(Path(method.removeprefix(FILE)), subject, examples)
+    return dict(_explained(subject, examples, method, generator))
+
+
+def _explained(
+    subject: Subject[Any], examples: Sequence[Example], method: str, generator: torch.Generator
+) -> Iterator[tuple[str, Float[Tensor, "T"]]]:
+    chosen = usable(subject, method)
+    for batch in subject.batches(examples, BATCH_SIZE):
+        scalar = probability_of_prediction(subject.model, batch)
+        scores = chosen.explain(subject.model, batch, scalar, generator=generator).scores.detach().float().cpu()
+        for name, row, n in zip(batch.example_ids, scores, batch.mask.sum(1).tolist(), strict=True):
+            yield name, row[:n].abs().clone()
+
+
+def read_weights(path: Path, subject: Subject[Any], examples: Sequence[Example]) -> dict[str, Float[Tensor, "T"]]:
+    given = _read(path)
+    found = {}
+    for batch in subject.batches(examples, BATCH_SIZE):
+        for name, words in zip(batch.example_ids, batch.attended, strict=True):
+            if name not in given:
+                raise InputError(f"{path}: has no weights for the text {name!r}. A guide needs them for every text.")
+            row, weights = given[name]
+            if len(weights) != int(words.sum()):
+                raise InputError(
+                    f"{path}, row {row}: {len(weights)} weights for the text {name!r}, which has {int(words.sum())} "
+                    "words. Give one weight for each."
+                )
+            found[name] = torch.zeros(len(words)).masked_scatter(words.cpu(), torch.tensor(weights))
+    return found
+
+
+def _read(path: Path) -> dict[str, tuple[int, list[float]]]:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file of weights.")
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            weights = [float(w) for w in row["weights"]]
+            found[str(row["id"])] = (number, weights)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}, row {number}: not a JSON object with id and weights ({error!r}).") from error
+        if not all(0 <= w < float("inf") for w in weights):
+            raise InputError(f"{path}, row {number}: a weight is below 0 or no number.")
+    return found
+
+
+def imposed(weights: Weights, batch: Batch, heads: int) -> Float[Tensor, "B K T"]:
+    """The weights of a batch's texts, adding up to 1 for each head; equal ones where all are 0.
+
+    One head spreads over the words of the first text, the second of two over the second's."""
+    laid_out = torch.zeros(batch.token_ids.shape)
+    for place, name in zip(laid_out, batch.example_ids, strict=True):
+        row = weights[name][: len(place)]
+        place[: len(row)] = row
+    words = batch.attended[:, None] if heads == 1 else _by_segment(batch)
+    shares = laid_out.to(batch.token_ids.device)[:, None] * words
+    total = shares.sum(-1, keepdim=True)
+    equal = words / words.sum(-1, keepdim=True).clamp(min=1)
+    return torch.where(total > 0, shares / total.clamp(min=torch.finfo(total.dtype).tiny), equal)
+
+
+def _by_segment(batch: Batch) -> Tensor:
+    return torch.stack([batch.words & (batch.segments == segment) for segment in (TEXT, PAIR)], dim=1)
+
+
+def guided_logits(model: AttentiveClassifier, batch: Batch, weights: Weights, heads: int = 1) -> Float[Tensor, "B C"]:
+    return model.classify(model.encode(model.embed(batch), batch), imposed(weights, batch, heads), batch)

@@ -1,0 +1,185 @@
+"""The models that a test needs beside the one under test, each as a job: all that its outcome depends on.
+
+Most are twins of the model under test, trained with another seed, with uniform attention, or to imitate it with other
+attention. All are `fit` with another loss or an imposed attention (tasks.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from heatcheck.batch import Example
+from heatcheck.data.dataset import DEV, TRAIN, Dataset
+from heatcheck.data.vocabulary import Vocabulary
+from heatcheck.errors import InputError
+from heatcheck.experiments.trained.guides import guide_weights
+from heatcheck.experiments.trained.imitation import Imitation
+from heatcheck.experiments.trained.models import write_reached
+from heatcheck.experiments.trained.tasks import WEIGHTS, Classifying, Guided, Imitating, Task
+from heatcheck.models import checkpoint, finetune
+from heatcheck.models.fit import Recipe, fit
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import training_batches, untrained
+
+SELECTED_ON = ("dev", "test", "train")
+Report = Callable[[float], None]  # how many of the job's units are done
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a job works with: the model under test, its data, and the folders of the jobs it needs, by name."""
+
+    base: Subject[Any]
+    data: Dataset
+    needed: Mapping[str, Path]
+
+    def model(self, name: str | None) -> Subject[Any]:
+        return self.base if name is None else load_subject(TransformerSpec(str(self.needed[name])), self.base.device)
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A method's weights for the texts that a guided model learns from. `model` None: the one under test."""
+
+    name: str
+    method: str
+    model: str | None = None
+    seed: int = 0
+
+    SHARD: ClassVar[int] = 256  # texts that a kill may cost
+    units: ClassVar[int] = 1
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return () if self.model is None else (self.model,)
+
+    def work(self, around: Around, folder: Path, report: Report) -> None:
+        subject = around.model(self.model)
+        shards = [
+            (split, around.data.splits[split][start : start + self.SHARD])
+            for split in (TRAIN, DEV)
+            for start in range(0, len(around.data.splits[split]), self.SHARD)
+        ]
+        found: dict[str, Tensor] = {}
+        for number, (split, examples) in enumerate(shards, start=1):
+            file = folder / f"{number}.safetensors"
+            if not file.exists():
+                self._write(file, subject, split, examples)
+            found |= load_file(file)
+            report(number / len(shards))
+        save_file(found, folder / WEIGHTS)
+        for number in range(len(shards)):
+            (folder / f"{number + 1}.safetensors").unlink()
+
+    def _write(self, file: Path, subject: Subject[Any], split: str, examples: Sequence[Example]) -> None:
+        generator = torch.Generator().manual_seed(self.seed)
+        weights = guide_weights(subject, examples, self.method, generator=generator)
+        partial = file.with_suffix(".part")
+        save_file({f"{split}/{name}": row.contiguous() for name, row in weights.items()}, partial)
+        os.replace(partial, file)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model to be trained: on the labels, or (`imitation`) to say what `base` says while it looks elsewhere.
+
+    `far_from`: other trained models whose attention is to be avoided too. `guide`: a `Guide` whose weights are imposed
+    as attention. `selected_on`: where the best epoch is sought; "train" is the lowest training loss.
+    """
+
+    name: str
+    spec: ModelSpec | TransformerSpec
+    recipe: Recipe
+    seed: int
+    imitation: Imitation | None = None
+    base: str | None = None
+    far_from: tuple[str, ...] = ()
+    guide: str | None = None
+    selected_on: str = "dev"
+
+    def __post_init__(self) -> None:
+        if self.selected_on not in SELECTED_ON:
+            raise InputError(f"An epoch is selected on {' or '.join(SELECTED_ON)}, not on {self.selected_on!r}.")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.base, *self.far_from, self.guide) if name is not None)
+
+    @property
+    def units(self) -> int:
+        return self.recipe.epochs
+
+    def work(self, around: Around, folder: Path, report: Report) -> None:
+        subject, generator = self._untrained(around)
+        task = self._task(subject, around)
+        resume = folder / "resume.safetensors"
+        history = fit(
+            subject.model,
+            task.loss,
+            training_batches(subject, around.data, self.recipe),
+            select=None if self.selected_on == "train" else task.select,
+            recipe=self.recipe,
+            generator=generator,
+            resume=resume,
+            progress=lambda epoch, part: report(epoch + part),
+        )
+        trained = dataclasses.replace(
+            subject, history=tuple(history), seed=self.seed, recipe=self.recipe, trained_on=around.base.trained_on,
+            seen=around.base.seen,
+        )  # fmt: skip
+        (checkpoint if isinstance(self.spec, ModelSpec) else finetune).save(trained, folder)
+        if self.guide is None:
+            write_reached(folder, trained, around.model(self.base), around.data.splits[DEV])
+        resume.unlink(missing_ok=True)
+
+    def _untrained(self, around: Around) -> tuple[Subject[Any], torch.Generator]:
+        settings: dict[str, Any] = {"seed": self.seed, "device": around.base.device}
+        if isinstance(self.spec, TransformerSpec):
+            return finetune.new_head(around.data, self.spec, **settings), torch.Generator().manual_seed(self.seed)
+        vocabulary = around.base.reader
+        if not isinstance(vocabulary, Vocabulary):
+            raise InputError(f"{self.name}: needs a model with a vocabulary of words, which {around.base.name} is not.")
+        return untrained(around.data, self.spec, self.recipe, vocabulary, **settings)
+
+    def _task(self, subject: Subject[Any], around: Around) -> Task:
+        if self.imitation is not None:
+            others = [around.model(name) for name in (self.base, *self.far_from)]
+            return Imitating(subject, around.data, self.imitation, others, self.selected_on)
+        if self.guide is not None:
+            return Guided(subject, around.data, around.needed[self.guide])
+        return Classifying(subject, around.data)
+
+
+Job = Training | Guide
+
+
+def twin(subject: Subject[Any], *, uniform: bool = False) -> ModelSpec | TransformerSpec:
+    """What to build for an untrained twin of a model that we trained."""
+    spec = subject.started_as or subject.spec
+    if isinstance(spec, ModelSpec):
+        return dataclasses.replace(spec, weighting="uniform") if uniform else spec
+    if isinstance(spec, TransformerSpec) and subject.recipe is not None:
+        return dataclasses.replace(spec, uniform=True) if uniform else spec
+    raise InputError(
+        f"{subject.name}: this test trains twins of the model, and how it was trained is not known. Fine-tune it with "
+        "`heatcheck train --model ... --data ...` first."
+    )
+
+
+def recipe_of(subject: Subject[Any]) -> Recipe:
+    if subject.recipe is None:
+        twin(subject)
+        raise InputError(f"{subject.name}: how it was trained is not known.")
+    return subject.recipe

@@ -1,0 +1,113 @@
+"""The trained models that a test compares with the model under test, and what it says of them text by text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heatcheck.batch import Batch, Example
+from heatcheck.experiments.trained.outputs import Outputs
+from heatcheck.measure.distributions import jsd, tvd
+from heatcheck.measure.heads import head_distances, matching
+from heatcheck.models.heads import attended
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import EVALUATION_BATCH, Subject
+from heatcheck.results import Score, write_json
+
+REACHED = "reached.json"
+PREDICTED = "predicted_class"  # a text's class by number: what F1 is computed from
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A trained model. `reached` is how far it is from the model it was compared with, on the dev texts."""
+
+    subject: Subject[Any]
+    reached: Mapping[str, Any]
+
+    def says(self, batch: Batch) -> tuple[Float[Tensor, "B L"], Float[Tensor, "B K T"]]:
+        """Probabilities, and attention with its heads in the order of the model that it is compared with."""
+        probs, attention = says(self.subject, batch)
+        return probs, attention[:, self.reached.get("heads", range(attention.shape[1]))]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The models of finished jobs by name, loaded when they are first asked for."""
+
+    folders: Mapping[str, Path]
+    device: torch.device | str = "cpu"
+
+    @cached_property
+    def _loaded(self) -> dict[str, Twin]:
+        return {}
+
+    def __getitem__(self, name: str) -> Twin:
+        if name not in self._loaded:
+            folder = self.folders[name]
+            file = folder / REACHED
+            reached = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}  # guided: not compared
+            self._loaded[name] = Twin(load_subject(TransformerSpec(str(folder)), self.device), reached)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.folders
+
+
+@torch.no_grad()
+def says(subject: Subject[Any], batch: Batch) -> tuple[Float[Tensor, "B L"], Float[Tensor, "B K T"]]:
+    found = attended(subject.model, batch)
+    return subject.model.probs(found.logits), found.attention
+
+
+def distance(attention: Float[Tensor, "B K T"], other: Float[Tensor, "B K T"]) -> Float[Tensor, "B"]:
+    """Mean JSD over the heads."""
+    return jsd(attention, other).mean(-1)
+
+
+def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examples: Sequence[Example]) -> None:
+    """On held-out texts: mean TVD and JSD from the base, which of our heads each of its heads is compared with (one
+    matching for the model, by the mean JSD over the texts), and the base's average output."""
+    known = Outputs.of(base, examples)
+    moved, distances = [], []
+    with torch.no_grad():
+        for batch in subject.batches(examples, EVALUATION_BATCH):
+            probs, attention = says(subject, batch)
+            wanted, theirs = known.laid_over(batch)
+            moved.append(tvd(probs, wanted))
+            distances.append(head_distances(theirs, attention))
+    mean = torch.cat(distances).mean(0)
+    heads = matching(mean)
+    far = float(mean[torch.arange(len(heads)), heads].mean())
+    average = torch.stack(list(known.probs.values())).mean(0).tolist()
+    reached = {"tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "average": average}
+    write_json(folder / REACHED, reached)
+
+
+def predictions(name: str, probs: Float[Tensor, "B L"], batch: Batch, *, at: float | None = None) -> Iterator[Score]:
+    for text, label in zip(batch.example_ids, probs.argmax(-1).tolist(), strict=True):
+        yield Score(PREDICTED, float(label), name, example_id=text, at=at)
+
+
+def per_text(
+    measure: str,
+    values: Float[Tensor, "B"],
+    batch: Batch,
+    groups: Sequence[str],
+    *,
+    reference: str,
+    subject: str = "attention",
+    setting: str | None = None,
+    at: float | None = None,
+) -> Iterator[Score]:
+    for text, group, value in zip(batch.example_ids, groups, values.tolist(), strict=True):
+        yield Score(measure, value, subject, reference, text, group, setting=setting, at=at)

@@ -1,0 +1,200 @@
+"""Can one trained model lie about attention on every text? (Wiegreffe & Pinter 2019, section 4)
+
+1. Train a twin of the model to give the same outputs with other attention: ½·TVD − λ·KL(α ‖ α_base), for several λ.
+2. For each text the distance of outputs (TVD) and of attention (JSD).  3. The curve of mean TVD over mean JSD: flat
+   means that attention can be moved at no price; the area under it is one number for that. Marks beside it: other
+   seeds, uniform attention, paper 1's adversary.
+
+Beyond the paper: several adversaries that are far from each other too (`apart`), which it names as future work.
+Deviations: TVD is the true one, twice the paper's; the best epoch is chosen on dev (`selected_on` "test" is the paper's
+text, "train" its code); fresh word vectors and weights as in the paper, vocabulary of the base.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+
+from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
+from heatcheck.experiments.rows import by_id, predicted_names, token_scores
+from heatcheck.experiments.trained.conclusions import Texts
+from heatcheck.experiments.trained.imitation import SPARSE, TINY, Imitation
+from heatcheck.experiments.trained.jobs import Training, recipe_of, twin
+from heatcheck.experiments.trained.models import REACHED, Trained, distance, per_text, predictions, says
+from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
+from heatcheck.measure.distributions import tvd
+from heatcheck.measure.resampling import means, over_models
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import Subject
+from heatcheck.results import Row, Score
+
+SHOWN = 0.001  # the λ nearest to this has its heatmaps kept: paper 2's choice for guides
+FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
+AT_ONCE = 2  # how many λ are tried before looking whether to stop
+
+
+@dataclass(frozen=True)
+class AdversaryConfig:
+    """`stop_at`: along growing λ, stop once the mean JSD on dev is above it. `apart`: adversaries for each λ."""
+
+    lambdas: tuple[float, ...] = (0.0, 1e-4, 5e-4, 1e-3, 1e-2, 1.0)
+    seeds: tuple[int, ...] = PAPER_2[:1]
+    epochs: int | None = None  # None: 40, as in the paper; 10 for transformers, which start pretrained
+    patience: int = 10
+    selected_on: str = "dev"
+    apart: int = 1
+    stop_at: float | None = None
+    batch_size: int = 128
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds, "trained_adversary", at_least=1)
+        if not self.lambdas:
+            raise InputError("trained_adversary: no λ is given. Give --lambdas 0,0.001 for example.")
+        for weight in self.lambdas:
+            Imitation("kl", weight)
+        if len(set(self.lambdas)) < len(self.lambdas):
+            raise InputError("trained_adversary: a λ is given twice.")
+        if self.apart < 1:
+            raise InputError(f"trained_adversary: {self.apart} adversaries for each λ are too few.")
+
+
+def adversary_models(subject: Subject[Any], config: AdversaryConfig, done: Mapping[str, Path]) -> Iterator[Training]:
+    """All λ; or, with `stop_at`, a few at a time in growing order until attention is far enough."""
+    for seed in config.seeds:
+        lambdas = sorted(config.lambdas)
+        if config.stop_at is not None:
+            lambdas = _until_far(config, seed, lambdas, done)
+        for weight in lambdas:
+            for number in range(config.apart):
+                yield adversary(subject, config, weight, seed, number)
+
+
+def _until_far(config: AdversaryConfig, seed: int, lambdas: Sequence[float], done: Mapping[str, Path]) -> list[float]:
+    """Those that are done, and the next ones if none of them reached `stop_at`."""
+    finished = [w for w in lambdas if adversary_name(w, seed) in done]
+    limit = config.stop_at if config.stop_at is not None else float("inf")
+    if any(_jsd(done[adversary_name(w, seed)]) >= limit for w in finished):
+        return finished
+    return list(lambdas[: len(finished) + AT_ONCE])
+
+
+def _jsd(folder: Path) -> float:
+    return float(json.loads((folder / REACHED).read_text(encoding="utf-8"))["jsd"])
+
+
+def adversary_name(weight: float, seed: int, number: int = 0) -> str:
+    """
+    >>> adversary_name(0.001, 50), adversary_name(0, 50, 1)
+    ('adversary λ=0.001, seed 50', 'adversary λ=0, seed 50, number 2')
+    """
+    return f"adversary λ={weight:g}, seed {seed}" + (f", number {number + 1}" if number else "")
+
+
+def adversary(subject: Subject[Any], config: AdversaryConfig, weight: float, seed: int, number: int = 0) -> Training:
+    """Another one of the same λ and seed starts from other weights, and stays far from those before it."""
+    return Training(
+        adversary_name(weight, seed, number),
+        twin(subject),
+        adversary_recipe(subject, config.epochs, config.patience, usual=40),
+        seed + number,
+        Imitation("kl", weight, SPARSE if getattr(subject.spec, "weighting", "") == "entmax" else TINY),
+        far_from=tuple(adversary_name(weight, seed, k) for k in range(number)),
+        selected_on=config.selected_on,
+    )
+
+
+def adversary_recipe(subject: Subject[Any], epochs: int | None, patience: int, *, usual: int) -> Any:
+    usual = 10 if isinstance(subject.spec, TransformerSpec) else usual
+    return dataclasses.replace(recipe_of(subject), epochs=epochs or usual, patience=patience, first_eligible_epoch=1)
+
+
+def trained_adversary(
+    subject: Subject[Any],
+    examples: Sequence[Example],
+    config: AdversaryConfig,
+    *,
+    generator: torch.Generator,
+    trained: Trained,
+) -> Iterator[Row]:
+    lookup = by_id(examples)
+    shown = min(config.lambdas, key=lambda weight: abs(weight - SHOWN))
+    for batch in subject.batches(examples, config.batch_size):
+        probs, attention = says(subject, batch)
+        groups = predicted_names(subject, probs)
+        for weight, seed in itertools.product(config.lambdas, config.seeds):
+            if adversary_name(weight, seed) not in trained:  # the sweep stopped before it
+                continue
+            found = [trained[adversary_name(weight, seed, k)].says(batch) for k in range(config.apart)]
+            for number, (theirs, weights) in enumerate(found):
+                name = f"seed {seed}" + (f", number {number + 1}" if number else "")
+                yield from predictions(name, theirs, batch, at=weight)
+                for measure, values in (("jsd", distance(attention, weights)), ("tvd", tvd(probs, theirs))):
+                    yield from per_text(
+                        f"trained_adversary_{measure}", values, batch, groups, reference="trained adversary",
+                        setting=name, at=weight,
+                    )  # fmt: skip
+            for (i, (_, one)), (j, (_, other)) in itertools.combinations(enumerate(found), 2):
+                yield from per_text(
+                    "trained_adversary_apart", distance(one, other), batch, groups,
+                    subject=f"number {i + 1}", reference=f"number {j + 1}", setting=f"seed {seed}", at=weight,
+                )  # fmt: skip
+        if adversary_name(shown, config.seeds[0]) in trained:
+            weights = trained[adversary_name(shown, config.seeds[0])].says(batch)[1]
+            for method, kept in (("attention", attention), ("trained_adversary", weights)):
+                yield from token_scores(
+                    batch, kept.mean(1), attended_words(kept, batch), lookup, method=method, targets=groups
+                )
+
+
+def attended_words(attention: Float[torch.Tensor, "B K T"], batch: Batch) -> torch.Tensor:
+    """Two heads look at two texts; one at the first."""
+    return batch.attended if attention.shape[1] == 1 else batch.words
+
+
+def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
+    """F1 of each adversary; the area under the curve of TVD over JSD; the best F1 at a JSD above 0.4."""
+    yield from texts.f1_rows("trained_adversary_f1")
+    moved = texts.values("trained_adversary_tvd", ["setting", "at"])
+    apart = texts.values("trained_adversary_jsd", ["setting", "at"])
+    names = list(dict.fromkeys(str(name) for name, _ in moved.columns))
+    areas = []
+    for name in names:
+        here = [i for i, (setting, _) in enumerate(moved.columns) if setting == name]
+        tvds, jsds = (means(texts.drawn, table.values[:, here]) for table in (moved, apart))
+        areas.append(area(jsds, tvds))
+        yield texts.score("trained_adversary_area", areas[-1], "attention", "trained adversary", setting=name)
+    if len(names) > 1:
+        all_seeds = over_models(np.stack(areas, axis=1), seed=texts.other_seed("area"))
+        yield texts.score("trained_adversary_area", all_seeds, "attention", "trained adversary", setting="all seeds")
+    far = {key: texts.f1[key] for key, jsd in zip(apart.columns, apart.values.mean(0), strict=True) if jsd > FAR}
+    if far:
+        name, at = max(far, key=lambda key: far[key][0])
+        yield texts.score("trained_adversary_best_f1", far[name, at], name, setting=texts.averaging, at=at)
+    else:
+        reason = f"no adversary reached a mean JSD above {FAR}"
+        yield Score("trained_adversary_best_f1", None, "attention", statistic="mean", reason=reason)
+
+
+def area(jsds: Float[ndarray, "R M"], tvds: Float[ndarray, "R M"]) -> Float[ndarray, "R"]:
+    """Mean height of the curve of TVD over JSD, from the base model itself (0, 0) to the farthest adversary.
+
+    >>> area(np.array([[0.5, 0.25]]), np.array([[0.2, 0.1]]))
+    array([0.1])
+    """
+    order = np.argsort(jsds, axis=1)
+    x, y = (np.take_along_axis(values, order, axis=1) for values in (jsds, tvds))
+    start = np.zeros((len(x), 1))
+    x, y = np.hstack([start, x]), np.hstack([start, y])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.trapezoid(y, x, axis=1) / x[:, -1])

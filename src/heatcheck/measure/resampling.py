@@ -1,0 +1,53 @@
+"""Numbers over texts and models, with intervals that know both sources of chance.
+
+Everything is computed for the sample itself (row 0) and for resamples of it (the other rows) at once: a resample is how
+often each text is drawn, so means over texts are one matrix product.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
+
+
+def drawn_texts(n: int, *, seed: int) -> Float[ndarray, "R N"]:
+    """How often each of n texts is drawn; row 0: each once."""
+    resamples = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
+    return np.vstack([np.ones((1, n)), resamples]).astype(float)
+
+
+def means(drawn: Float[ndarray, "R N"], values: Float[ndarray, "N M"]) -> Float[ndarray, "R M"]:
+    return np.asarray(drawn @ values / drawn.sum(1, keepdims=True))
+
+
+def f1_scores(
+    drawn: Float[ndarray, "R N"], truth: Int[ndarray, "N"], predicted: Int[ndarray, "N M"], n_labels: int
+) -> Float[ndarray, "R M"]:
+    """F1 of each model: of the second of two classes; micro, which is accuracy, for more."""
+    if n_labels != 2:
+        return means(drawn, (predicted == truth[:, None]).astype(float))
+    both = drawn @ ((predicted == 1) & (truth == 1)[:, None]).astype(float)
+    either = drawn @ (predicted == 1).astype(float) + (drawn @ (truth == 1).astype(float))[:, None]
+    return np.asarray(2 * both / np.maximum(either, 1))
+
+
+def over_models(values: Float[ndarray, "R M"], *, seed: int) -> Float[ndarray, "R"]:
+    """Mean over the models, which are resampled too; row 0 is the plain mean."""
+    rows, models = values.shape
+    chosen = np.random.default_rng(seed).integers(0, models, (rows, models))
+    chosen[0] = np.arange(models)
+    return np.asarray(np.take_along_axis(values, chosen, axis=1).mean(1))
+
+
+def interval(values: Float[ndarray, "R"]) -> Interval:
+    """Row 0 with the 95% percentile interval of the others; none where all texts are one.
+
+    >>> interval(np.array([2.0, 1.0, 2.0, 3.0])).value
+    2.0
+    """
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(values[1:], [tail, 1 - tail])
+    return Interval(float(values[0]), float(low), float(high))
