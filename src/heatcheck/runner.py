@@ -107,7 +107,7 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     began = time.monotonic()
     torch.set_num_threads(request.threads)
     given, data = load_model_and_data(request)
-    request = replace(request, experiments=with_company(request.experiments or battery(given)))
+    request = replace(request, experiments=with_company(request, data, given))
     check_fit(request, data, given)
     claim(out, request, command)  # nothing is written before this: wrong input leaves nothing behind
     store = Store(out / "steps")
@@ -162,9 +162,31 @@ def battery(given: Subject[Any] | None) -> tuple[str, ...]:
     return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
 
 
-def with_company(names: Sequence[str]) -> tuple[str, ...]:
-    """Each with those whose numbers belong into the same picture."""
-    return tuple(dict.fromkeys(found for name in names for found in (*EXPERIMENTS[name].beside, name)))
+def heads_of(request: Request, data: Dataset, given: Subject[Any] | None) -> int:
+    """How many distributions over words the model has; two compared texts are two."""
+    if given is not None:
+        return int(getattr(given.model, "heads", 1))
+    if not isinstance(request.spec, ModelSpec):
+        return 1
+    return 2 if data.task != "single" and request.spec.pairing == "comparison" else request.spec.heads
+
+
+def with_company(request: Request, data: Dataset, given: Subject[Any] | None) -> tuple[str, ...]:
+    """The tests that were asked for, or the battery, and those whose numbers belong into the same picture; what was not
+    asked for by name only where the model can serve it."""
+    many = heads_of(request, data, given) > 1
+
+    def served(name: str) -> bool:
+        if many and EXPERIMENTS[name].one_head:
+            return False
+        needs = EXPERIMENTS[name].needs
+        if given is not None:
+            return isinstance(given.model, needs)
+        return isinstance(request.spec, ModelSpec) or needs is not AttentiveClassifier
+
+    asked = request.experiments or tuple(name for name in battery(given) if served(name))
+    company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
+    return tuple(dict.fromkeys(name for names in company for name in names))
 
 
 def crew_for(request: Request, data: Dataset, subject: Subject[Any], folder: str, root: Path) -> Crew | None:

@@ -46,6 +46,8 @@ def check_served(subject: Subject[Any], configs: Mapping[str, Any]) -> None:
         needs = EXPERIMENTS[name].needs
         if not isinstance(subject.model, needs):
             raise InputError(f"{name} needs {needed(needs)}, which {subject.name} is not.")
+        if EXPERIMENTS[name].one_head and (heads := getattr(subject.model, "heads", 1)) > 1:
+            raise InputError(f"{name} is for attention with one head, and {subject.name} has {heads}.")
     for name in methods_of(configs):
         usable(subject, name)
 

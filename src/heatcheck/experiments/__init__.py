@@ -53,6 +53,7 @@ class Experiment:
     # Tests that train: the models they need, given those that are done, and what follows from all texts together.
     models: Callable[[Subject[Any], Any, Mapping[str, Path]], Iterator[Job]] | None = None
     conclude: Callable[[Texts, Any], Iterator[Score]] | None = None
+    one_head: bool = False  # attention is one distribution over the words
     beside: tuple[str, ...] = ()  # experiments whose numbers belong into the same picture
 
 
@@ -74,6 +75,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Does shuffling attention change the output?",
         "Jain & Wallace 2019, section 4.2.1",
         revision=2,
+        one_head=True,
     ),
     "adversarial_attention": Experiment(
         adversarial_attention,
@@ -82,6 +84,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "How different can attention be for the same output?",
         "Jain & Wallace 2019, section 4.2.2",
         check=check_solver,
+        one_head=True,
     ),
     "agreement": Experiment(
         agreement,

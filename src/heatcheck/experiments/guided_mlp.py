@@ -25,7 +25,6 @@ from heatcheck.experiments.trained.guides import FILE, guide_weights, guided_log
 from heatcheck.experiments.trained.jobs import Guide, Job, Training, recipe_of
 from heatcheck.experiments.trained.models import Trained, predictions
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
-from heatcheck.experiments.trained.tasks import heads_of
 from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary
 from heatcheck.explain import method
 from heatcheck.measure.resampling import over_models
@@ -70,8 +69,9 @@ def _guided(subject: Subject[Any], config: GuidedConfig, guide: str, seed: int) 
     if not isinstance(subject.spec, ModelSpec):
         raise InputError(f"guided_mlp needs one of our own attention models, which {subject.name} is not.")
     spec = dataclasses.replace(
-        subject.spec, encoder="mlp", attention="additive", hidden=config.hidden, weighting=OWN.get(guide, "softmax")
-    )
+        subject.spec, encoder="mlp", attention="additive", hidden=config.hidden, weighting=OWN.get(guide, "softmax"),
+        heads=1,
+    )  # fmt: skip
     return Training(
         job_name(guide, seed), spec, recipe_of(subject), seed, guide=None if guide in OWN else f"guide {guide}"
     )
@@ -110,7 +110,7 @@ def guided_mlp(
 @torch.no_grad()
 def _probs(subject: Subject[Any], batch: Batch, weights: dict[str, torch.Tensor] | None) -> torch.Tensor:
     model = subject.model
-    logits = model.predict(batch) if weights is None else guided_logits(model, batch, weights, heads_of(subject))
+    logits = model.predict(batch) if weights is None else guided_logits(model, batch, weights)
     probs: torch.Tensor = model.probs(logits)
     return probs
 

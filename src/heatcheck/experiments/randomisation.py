@@ -32,8 +32,7 @@ from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
 from heatcheck.measure.ranks import kendall
-from heatcheck.models.attentive import Attentive
-from heatcheck.models.compared import ComparedTexts
+from heatcheck.models.attentive import AttentionModel
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.spec import ModelSpec
@@ -119,7 +118,7 @@ def untrained(subject: Subject[Any], seed: int) -> tuple[nn.Module, Mapping[str,
     if isinstance(model, HuggingFaceClassifier):
         twin = fresh_network(model.network, seed)
         fresh: dict[str, Tensor] = {f"network.{name}": value for name, value in twin.named_parameters()}
-    elif isinstance(model, Attentive | ComparedTexts) and isinstance(subject.spec, ModelSpec):
+    elif isinstance(model, AttentionModel) and isinstance(subject.spec, ModelSpec):
         fresh = dict(subject.spec.build(seed % 2**63).state_dict())
     else:
         raise InputError(

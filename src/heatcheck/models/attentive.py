@@ -1,8 +1,8 @@
 """Our own attention classifiers: embedding, encoder, attention, decoder (Jain & Wallace 2019, section 2).
 
-One abstract class holds all they share; two final ones differ in what is asked: `SingleText` has no
-query and a linear decoder, `TextPair` (inference, question answering) attends to the first text with the
-second as the query and decides through tanh, over the candidates of the instance.
+`AttentionModel` is what all of ours are. `Attentive` are those with one head: `SingleText` has no query and a linear
+decoder, `TextPair` (inference, question answering) attends to the first text with the second as the query and decides
+through tanh, over the candidates of the instance.
 Deviation: the two encoders of a pair share one embedding table.
 """
 
@@ -23,12 +23,67 @@ from heatcheck.models.encoders import Encoder, take_tokens
 from heatcheck.models.protocols import Decide, Deletions, Kind, distribution
 
 
-class Attentive(nn.Module, abc.ABC):
-    """Satisfies `AttentiveClassifier` with one head. `Σ α·project(h)`, then `finish`: every decoder here
-    is linear up to the weighted mean, so tokens are projected first and mixed after."""
+class AttentionModel(nn.Module, abc.ABC):
+    """Satisfies `AttentiveClassifier`: embed, encode, attend, classify."""
 
     kind: Kind
+    heads = 1
     pad_id, mask_id = PAD, UNKNOWN
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        encoder: Encoder,
+        attention: nn.Module,
+        temperature: float,
+        weighting: str,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.attention = attention
+        self.temperature = temperature
+        self.weighting = weighting
+
+    @abc.abstractmethod
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
+
+    @abc.abstractmethod
+    def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]: ...
+
+    @abc.abstractmethod
+    def classify(
+        self, encoded: Float[Tensor, "B T H"], attention: Float[Tensor, "B K T"], batch: Batch
+    ) -> Float[Tensor, "B C"]: ...
+
+    @property
+    def ordinary_ids(self) -> Int[Tensor, "V"]:
+        return torch.arange(len(MARKS), self.embedding.num_embeddings)
+
+    @final
+    def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
+        embeddings: Tensor = self.embedding(batch.token_ids)
+        return embeddings
+
+    @final
+    def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
+        encoded = self.encode(embeddings, batch)
+        return self.classify(encoded, self.attend(encoded, batch), batch)
+
+    @final
+    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
+        return self.logits(self.embed(batch), batch)
+
+    @final
+    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
+        return distribution(self.kind, logits)
+
+
+class Attentive(AttentionModel):
+    """One head. `Σ α·project(h)`, then `finish`: every decoder here is linear up to the weighted mean, so tokens are
+    projected first and mixed after."""
+
+    attention: Attention
 
     def __init__(
         self,
@@ -39,13 +94,8 @@ class Attentive(nn.Module, abc.ABC):
         temperature: float,
         weighting: str,
     ) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.encoder = encoder
-        self.attention = attention
+        super().__init__(embedding, encoder, attention, temperature, weighting)
         self.project = nn.Linear(encoder.width, decoder_width)
-        self.temperature = temperature
-        self.weighting = weighting
 
     @abc.abstractmethod
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"] | None: ...
@@ -55,18 +105,6 @@ class Attentive(nn.Module, abc.ABC):
         self, mixed: Float[Tensor, "*N B D"], query: Float[Tensor, "B H"] | None, batch: Batch
     ) -> Float[Tensor, "*N B C"]:
         """The attention-weighted mean of projected tokens, to logits."""
-
-    @abc.abstractmethod
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
-
-    @property
-    def ordinary_ids(self) -> Int[Tensor, "V"]:
-        return torch.arange(len(MARKS), self.embedding.num_embeddings)
-
-    @final
-    def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
-        embeddings: Tensor = self.embedding(batch.token_ids)
-        return embeddings
 
     @final
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]:
@@ -85,19 +123,6 @@ class Attentive(nn.Module, abc.ABC):
     def decoder(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Decide:
         projected, query = self.project(encoded), self.query(encoded, batch)
         return lambda attentions: self.finish((attentions.transpose(0, 1) @ projected).transpose(0, 1), query, batch)
-
-    @final
-    def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
-        encoded = self.encode(embeddings, batch)
-        return self.classify(encoded, self.attend(encoded, batch), batch)
-
-    @final
-    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
-        return self.logits(self.embed(batch), batch)
-
-    @final
-    def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
-        return distribution(self.kind, logits)
 
     @final
     def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:

@@ -15,8 +15,7 @@ from safetensors.torch import load_file, save_file
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.data.words import WordRules
 from heatcheck.errors import InputError
-from heatcheck.models.attentive import Attentive
-from heatcheck.models.compared import ComparedTexts
+from heatcheck.models.attentive import AttentionModel
 from heatcheck.models.fit import Epoch, Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -40,7 +39,7 @@ WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
 
-def save(subject: Subject[Attentive | ComparedTexts], folder: Path) -> None:
+def save(subject: Subject[AttentionModel], folder: Path) -> None:
     """Write the two files; the description comes last, so a folder with it is whole."""
     vocabulary = subject.reader
     if not (isinstance(vocabulary, Vocabulary) and isinstance(subject.spec, ModelSpec) and subject.recipe is not None):
@@ -71,7 +70,7 @@ def save(subject: Subject[Attentive | ComparedTexts], folder: Path) -> None:
     )
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> Subject[Attentive | ComparedTexts]:
+def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionModel]:
     """The subject that `save` wrote, with identical outputs."""
     check_files(path)
     content = _description(path / DESCRIPTION)

@@ -10,7 +10,7 @@ from torch import nn
 from heatcheck.data.vocabulary import PAD
 from heatcheck.errors import InputError
 from heatcheck.models.attention import AdditiveAttention, Attention, DotAttention
-from heatcheck.models.attentive import Attentive, SingleText, TextPair
+from heatcheck.models.attentive import AttentionModel, SingleText, TextPair
 from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.encoders import (
     ConvolutionalEncoder,
@@ -19,6 +19,7 @@ from heatcheck.models.encoders import (
     TokenwiseEncoder,
     TransformerEncoder,
 )
+from heatcheck.models.manyheads import ManyHeads
 
 # What each name means, for `heatcheck list encoders` and error messages.
 ENCODERS = {
@@ -58,6 +59,7 @@ class ModelSpec:
     temperature: float = 1.0
     weighting: str = "softmax"
     pairing: str = "question"
+    heads: int = 1  # of attention to one text
 
     def __post_init__(self) -> None:
         choices = {"encoder": ENCODERS, "attention": ATTENTIONS, "weighting": WEIGHTINGS, "pairing": PAIRINGS}
@@ -67,6 +69,10 @@ class ModelSpec:
                 raise InputError(f"{name} {value!r} is not one of {', '.join(known)}.")
         if self.temperature <= 0:
             raise InputError(f"temperature {self.temperature} is not above 0.")
+        if self.heads < 1:
+            raise InputError(f"{self.heads} attention heads are too few.")
+        if self.heads > 1 and self.task != "single":
+            raise InputError("Several attention heads are for single texts, not for pairs.")
 
     @property
     def short_name(self) -> str:
@@ -83,17 +89,21 @@ class ModelSpec:
         encoder = kind.get(self.encoder, self.encoder)
         softened = f" at temperature {self.temperature:g}" if self.temperature != 1 else ""
         weighted = f" with {self.weighting} weights" if self.weighting != "softmax" else ""
-        attention = f"{self.attention} attention{weighted}{softened}"
+        many = f", {self.heads} heads" if self.heads > 1 else ""
+        attention = f"{self.attention} attention{weighted}{softened}{many}"
         compared = "; two texts compared" if (self.task, self.pairing) == ("pair", "comparison") else ""
         return f"{encoder}, {self.hidden} hidden units{per}; {attention}{compared}; {self.n_labels} classes"
 
-    def build(self, seed: int) -> Attentive | ComparedTexts:
+    def build(self, seed: int) -> AttentionModel:
         """An untrained model; the same seed gives the same weights."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             embedding = nn.Embedding(self.vocabulary_size, self.embedding_width, padding_idx=PAD)
             if self.task == "single":
                 encoder = self._encoder()
+                if self.heads > 1:
+                    attentions = [self._attention(encoder) for _ in range(self.heads)]
+                    return ManyHeads(embedding, encoder, attentions, *self._rest)
                 return SingleText(embedding, encoder, self._attention(encoder), *self._rest)
             if self.pairing == "comparison":
                 encoder = self._encoder()

@@ -19,8 +19,7 @@ from heatcheck.data.reading import Row, by_length, collate
 from heatcheck.data.vectors import load_vectors
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
-from heatcheck.models.attentive import Attentive
-from heatcheck.models.compared import ComparedTexts
+from heatcheck.models.attentive import AttentionModel
 from heatcheck.models.fit import Batches, Loss, Recipe, fit
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.spec import ModelSpec
@@ -36,7 +35,7 @@ def train(
     device: torch.device | str = "cpu",
     resume: Path | None = None,
     progress: Callable[[int, float], None] = lambda epoch, part: None,
-) -> Subject[Attentive | ComparedTexts]:
+) -> Subject[AttentionModel]:
     """Train one of our models on the data's training split, choosing the epoch on its dev split.
 
     `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
@@ -71,7 +70,7 @@ def untrained(
     *,
     seed: int,
     device: torch.device | str = "cpu",
-) -> tuple[Subject[Attentive | ComparedTexts], torch.Generator]:
+) -> tuple[Subject[AttentionModel], torch.Generator]:
     """The model as training finds it, and the generator that goes on to shuffle the texts."""
     generator = torch.Generator().manual_seed(seed)
     vectors = load_vectors(recipe.vectors, vocabulary.words, generator=generator, size=spec.embedding_width)
@@ -120,17 +119,12 @@ def check_trainable(data: Dataset) -> None:
 
 
 def fitted_spec(spec: ModelSpec, data: Dataset, vocabulary_size: int, embedding_width: int) -> ModelSpec:
-    return ModelSpec(
-        encoder=spec.encoder,
-        attention=spec.attention,
+    return dataclasses.replace(
+        spec,
         task="single" if data.task == "single" else "pair",
         n_labels=len(data.labels),
         vocabulary_size=vocabulary_size,
         embedding_width=embedding_width,
-        hidden=spec.hidden,
-        temperature=spec.temperature,
-        weighting=spec.weighting,
-        pairing=spec.pairing,
     )
 
 

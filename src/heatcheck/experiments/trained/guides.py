@@ -20,6 +20,7 @@ from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
 from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.subject import Subject
 
@@ -80,15 +81,13 @@ def _read(path: Path) -> dict[str, tuple[int, list[float]]]:
     return found
 
 
-def imposed(weights: Weights, batch: Batch, heads: int) -> Float[Tensor, "B K T"]:
-    """The weights of a batch's texts, adding up to 1 for each head; equal ones where all are 0.
-
-    One head spreads over the words of the first text, the second of two over the second's."""
+def imposed(weights: Weights, batch: Batch, texts: int = 1) -> Float[Tensor, "B K T"]:
+    """The weights of a batch's texts, adding up to 1 for each attended text; equal ones where all are 0."""
     laid_out = torch.zeros(batch.token_ids.shape)
     for place, name in zip(laid_out, batch.example_ids, strict=True):
         row = weights[name][: len(place)]
         place[: len(row)] = row
-    words = batch.attended[:, None] if heads == 1 else _by_segment(batch)
+    words = batch.attended[:, None] if texts == 1 else _by_segment(batch)
     shares = laid_out.to(batch.token_ids.device)[:, None] * words
     total = shares.sum(-1, keepdim=True)
     equal = words / words.sum(-1, keepdim=True).clamp(min=1)
@@ -99,5 +98,6 @@ def _by_segment(batch: Batch) -> Tensor:
     return torch.stack([batch.words & (batch.segments == segment) for segment in (TEXT, PAIR)], dim=1)
 
 
-def guided_logits(model: AttentiveClassifier, batch: Batch, weights: Weights, heads: int = 1) -> Float[Tensor, "B C"]:
-    return model.classify(model.encode(model.embed(batch), batch), imposed(weights, batch, heads), batch)
+def guided_logits(model: AttentiveClassifier, batch: Batch, weights: Weights) -> Float[Tensor, "B C"]:
+    texts = 2 if isinstance(model, ComparedTexts) else 1
+    return model.classify(model.encode(model.embed(batch), batch), imposed(weights, batch, texts), batch)

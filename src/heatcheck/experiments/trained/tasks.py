@@ -17,7 +17,6 @@ from heatcheck.data.dataset import DEV, TEST, TRAIN, Dataset
 from heatcheck.experiments.trained.guides import guided_logits
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.outputs import Outputs
-from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.heads import attended
 from heatcheck.models.subject import EVALUATION_BATCH, Subject, goodness, selection_score
 from heatcheck.models.training import classification_loss, cross_entropy
@@ -49,17 +48,16 @@ class Guided:
         self.subject, self.examples = subject, data.splits[DEV]
         weights = load_file(guide / WEIGHTS)
         self.train, self.dev = (_below(weights, split) for split in (TRAIN, DEV))
-        self.heads = heads_of(subject)
         self.entropy = cross_entropy(subject.model, data.splits[TRAIN])
 
     def loss(self, batch: Batch) -> Tensor:
-        return self.entropy(guided_logits(self.subject.model, batch, self.train, self.heads), batch.labels)
+        return self.entropy(guided_logits(self.subject.model, batch, self.train), batch.labels)
 
     def select(self) -> float:
         probs, labels = [], []
         with torch.no_grad():
             for batch in self.subject.batches(self.examples, EVALUATION_BATCH):
-                logits = guided_logits(self.subject.model, batch, self.dev, self.heads)
+                logits = guided_logits(self.subject.model, batch, self.dev)
                 probs.append(self.subject.model.probs(logits).cpu())
                 labels.append(batch.labels.cpu())
         return goodness(torch.cat(probs).numpy(), torch.cat(labels).numpy())
@@ -94,11 +92,6 @@ class Imitating:
     def _losses(self, batch: Batch, known: Sequence[Outputs]) -> Float[Tensor, "B"]:
         laid = [outputs.laid_over(batch) for outputs in known]
         return self.imitation.losses(*self._outputs(batch), laid[0][0], [attention for _, attention in laid])
-
-
-def heads_of(subject: Subject[Any]) -> int:
-    """Two attended texts are two heads."""
-    return 2 if isinstance(subject.model, ComparedTexts) else 1
 
 
 def _below(weights: Mapping[str, Tensor], split: str) -> dict[str, Tensor]:

@@ -1,0 +1,361 @@
+"""The tests that train, on reviews small enough for seconds: twins, guides, adversaries, AtteFa, and what follows."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import heatcheck
+from heatcheck.batch import Example
+from heatcheck.data import sources
+from heatcheck.data.dataset import DEV, TRAIN
+from heatcheck.errors import InputError
+from heatcheck.experiments.attefa import AtteFaConfig, faithfulness, ratio
+from heatcheck.experiments.guided_mlp import GuidedConfig
+from heatcheck.experiments.seed_variance import SeedConfig
+from heatcheck.experiments.trained.conclusions import Texts
+from heatcheck.experiments.trained.guides import guide_weights, imposed
+from heatcheck.experiments.trained.imitation import Imitation
+from heatcheck.experiments.trained.jobs import Around, Training, twin
+from heatcheck.experiments.trained.models import Trained, says
+from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area
+from heatcheck.experiments.uniform_attention import UniformConfig
+from heatcheck.measure.distributions import LN2
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.models.training import train
+from tests.toys import small_subject, write_reviews
+
+RECIPE = Recipe(epochs=4, vectors="none", learning_rate=0.01)
+SPEC = ModelSpec(embedding_width=16, hidden=8)
+ADVERSARY = AdversaryConfig(lambdas=(0.0, 0.01), epochs=3)
+CONFIGS = {
+    "uniform_attention": UniformConfig(seeds=(1, 2, 3)),
+    "seed_variance": SeedConfig(seeds=(1, 2)),
+    "trained_adversary": replace(ADVERSARY, apart=2),
+    "guided_mlp": GuidedConfig(
+        guides=("uniform", "mlp", "base", "adversary", "gradient"),
+        seeds=(1, 2),
+        adversary=replace(ADVERSARY, lambdas=(0.01,)),
+    ),
+    "attefa": AtteFaConfig(seeds=(1, 2), bases=(1,), epochs=3),
+}
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    data = write_reviews(folder / "reviews.csv", 240)
+    return heatcheck.audit(
+        data=data, out=folder / "run", spec=SPEC, recipe=RECIPE, threads=1, experiments=tuple(CONFIGS), configs=CONFIGS
+    )
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    data = sources.load(str(write_reviews(tmp_path_factory.mktemp("base") / "reviews.csv", 240)))
+    return train(data, SPEC, RECIPE, seed=0), data
+
+
+def over_all(run, measure: str, **wanted) -> pd.DataFrame:
+    rows = run.scores[run.scores.example_id.isna() & run.scores.group.isna() & (run.scores.measure == measure)]
+    for column, value in wanted.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def carried_out(job: Training, base, data, folder: Path, **needed: Path):
+    folder.mkdir(parents=True, exist_ok=True)
+    job.work(Around(base, data, needed), folder, lambda units: None)
+    return Trained({"it": folder})["it"]
+
+
+def test_every_model_is_there_with_its_numbers(tested):
+    texts = len(tested.examples)
+    assert len(over_all(tested, "uniform_f1")) == 4 + 3 + 2  # base and 3 seeds, 3 uniform, and both means
+    assert set(over_all(tested, "seed_jsd", statistic="mean").reference) == {"seed 1", "seed 2", "all seeds"}
+    assert set(over_all(tested, "guided_f1", reference="all seeds").subject) == set(CONFIGS["guided_mlp"].guides)
+    curve = over_all(tested, "trained_adversary_jsd", statistic="mean")
+    assert set(zip(curve.setting, curve["at"], strict=True)) == {
+        (name, weight) for name in ("seed 50", "seed 50, number 2") for weight in (0.0, 0.01)
+    }
+    assert over_all(tested, "trained_adversary_apart", statistic="mean").n.tolist() == [texts, texts]
+    assert len(over_all(tested, "attefa", statistic="mean", setting="published")) == 4 + 1
+    assert set(over_all(tested, "attefa", statistic="std", setting="published").reference) == {
+        "adversary seed",
+        "base seed",
+    }
+    aggregates = tested.scores[tested.scores.example_id.isna()]
+    assert "predicted_class" not in set(aggregates.measure)
+    assert (aggregates.value.isna() == aggregates.reason.notna()).all()
+    assert {"attention", "trained_adversary", "attefa_adversary", "adversarial_attention"} <= set(tested.tokens.method)
+    once = tested.tokens.groupby(["example_id", "method", "position"]).size()
+    assert (once == 1).all()
+
+
+def test_jsd_tvd_and_attefa_stay_within_their_bounds(tested):
+    per_text = tested.scores[tested.scores.example_id.notna()]
+    for measure in ("seed_jsd", "uniform_jsd", "trained_adversary_jsd", "attefa_jsd"):
+        values = per_text[per_text.measure == measure].value
+        assert values.between(0, LN2).all()
+    for measure in ("seed_tvd", "uniform_tvd", "trained_adversary_tvd", "attefa_tvd"):
+        assert per_text[per_text.measure == measure].value.between(0, 1).all()
+    assert over_all(tested, "attefa", statistic="mean").value.dropna().between(0, 1).all()
+
+
+def test_f1_is_that_of_the_models_own_predictions(tested):
+    found = over_all(tested, "uniform_f1", subject="base").iloc[0]
+    own = over_all(tested, "f1").iloc[0]
+    assert found.value == pytest.approx(own.value)
+    gap = over_all(tested, "uniform_f1_difference").iloc[0]
+    means = over_all(tested, "uniform_f1", reference="all seeds").set_index("subject").value
+    assert gap.value == pytest.approx(means["attention"] - means["uniform"])
+    assert gap["at"] == 0.01
+    assert gap.low <= gap.value <= gap.high
+
+
+def test_an_uniform_twin_spreads_its_attention_evenly(base, tmp_path):
+    subject, data = base
+    found = carried_out(Training("u", twin(subject, uniform=True), RECIPE, 1), subject, data, tmp_path / "u")
+    (batch,) = subject.batches(data.splits[DEV][:5], 5)
+    _, attention = found.says(batch)
+    even = batch.attended / batch.attended.sum(1, keepdim=True)
+    assert torch.allclose(attention[:, 0], even)
+
+
+def test_without_a_wish_for_distance_an_adversary_approaches_the_base(base, tmp_path):
+    subject, data = base
+    config = AdversaryConfig(lambdas=(0.0,), epochs=25)
+    found = carried_out(adversary(subject, config, 0.0, 1), subject, data, tmp_path / "imitator")
+    stranger = carried_out(Training("s", twin(subject), RECIPE, 7), subject, data, tmp_path / "stranger")
+    assert found.reached["tvd"] < 0.05
+    assert found.reached["tvd"] < stranger.reached["tvd"] + 0.02
+
+
+def test_a_wish_for_distance_moves_attention(base, tmp_path):
+    subject, data = base
+    jsd = [
+        carried_out(
+            adversary(subject, AdversaryConfig(epochs=12), weight, 1), subject, data, tmp_path / f"{weight}"
+        ).reached["jsd"]
+        for weight in (0.0, 1.0)
+    ]
+    assert jsd[1] > jsd[0] + 0.1
+
+
+def test_the_base_is_remembered_as_it_is(base, tmp_path):
+    """The loss that is minimised with remembered outputs is the one that a plain loop over both models has."""
+    subject, data = base
+    job = adversary(subject, ADVERSARY, 0.01, 1)
+    other, _ = job._untrained(Around(subject, data, {}))
+    task = job._task(other, Around(subject, data, {}))
+    imitation = Imitation("kl", 0.01)
+    for batch in subject.batches(data.splits[TRAIN][:20], 7):
+        (wanted, base_attention), (probs, attention) = says(subject, batch), says(other, batch)
+        plain = imitation.losses(probs, attention, wanted, [base_attention]).sum()
+        assert float(task.loss(batch).detach()) == pytest.approx(float(plain), abs=1e-5)
+
+
+def test_selection_on_training_loss_takes_the_lowest(base, tmp_path):
+    subject, data = base
+    job = replace(adversary(subject, AdversaryConfig(epochs=5), 0.01, 1), selected_on="train")
+    history = carried_out(job, subject, data, tmp_path / "x").subject.history
+    assert [e.selected_by for e in history] == [-e.loss for e in history]
+
+
+def test_imposed_weights_add_up_to_one_and_zeros_are_even(base):
+    subject, data = base
+    (batch,) = subject.batches(data.splits[DEV][:4], 4)
+    first = batch.example_ids[0]
+    weights = {name: torch.rand(int(m.sum())) for name, m in zip(batch.example_ids, batch.mask, strict=True)}
+    weights[first] = torch.zeros_like(weights[first])
+    found = imposed(weights, batch)
+    assert torch.allclose(found.sum(-1), torch.ones(4, 1))
+    assert (found[:, 0][~batch.attended] == 0).all()
+    assert torch.allclose(found[0, 0][batch.attended[0]], torch.tensor(1.0 / int(batch.attended[0].sum())))
+
+
+def test_attention_as_a_guide_is_attention(base):
+    subject, data = base
+    examples = data.splits[DEV][:6]
+    weights = guide_weights(subject, examples, "attention", generator=torch.Generator())
+    for batch in subject.batches(examples, 3):
+        assert torch.allclose(imposed(weights, batch), says(subject, batch)[1], atol=1e-6)
+
+
+def test_a_guide_from_a_file_must_fit_the_texts(base, tmp_path):
+    subject, data = base
+    examples = data.splits[DEV][:2]
+    (batch,) = subject.batches(examples, 2)
+    lengths = dict(zip(batch.example_ids, batch.attended.sum(1).tolist(), strict=True))
+    rows = [{"id": name, "weights": [1.0] * n} for name, n in lengths.items()]
+    file = tmp_path / "weights.jsonl"
+
+    def read(content):
+        file.write_text("\n".join(json.dumps(row) for row in content))
+        return guide_weights(subject, examples, f"file:{file}", generator=torch.Generator())
+
+    assert torch.allclose(imposed(read(rows), batch).sum(-1), torch.ones(2, 1))
+    with pytest.raises(InputError, match=rf"row 2: {len(rows[1]['weights']) + 1} weights for the text .* which has"):
+        read([rows[0], {**rows[1], "weights": [*rows[1]["weights"], 1.0]}])
+    with pytest.raises(InputError, match="no weights for the text"):
+        read(rows[:1])
+    with pytest.raises(InputError, match="row 1: a weight is below 0"):
+        read([{**rows[0], "weights": [-1.0, *rows[0]["weights"][1:]]}, rows[1]])
+
+
+def test_attefa_is_the_published_ratio_of_means():
+    tvds, jsds = np.array([[0.05, 0.4]]), np.array([[0.69, 0.2]])
+    published = [min((0.5 * t / 0.5) / (j / math.log(2)), 1) for t, j in zip(tvds[0], jsds[0], strict=True)]
+    assert ratio(tvds, jsds)[0] == pytest.approx(published)
+    assert np.isnan(ratio(np.array([[0.1]]), np.array([[1e-7]]))).all()
+
+
+def test_attefa_and_its_variants_on_a_hand_made_table():
+    """Two texts, one seed: means over texts first, then the ratio."""
+    rows = [
+        ("attefa_tvd", "base", "seed 1", {"a": 0.1, "b": 0.3}),
+        ("attefa_jsd", "base", "seed 1", {"a": LN2, "b": LN2 / 2}),
+        ("attefa_uninformed_tvd", "base", "seed 1", {"a": 0.5, "b": 0.3}),
+        ("predicted_class", "base", None, {"a": 1.0, "b": 1.0}),
+        ("predicted_class", "adversary of base, seed 1", None, {"a": 1.0, "b": 0.0}),
+    ]
+    frame = pd.DataFrame(
+        [
+            {"measure": m, "subject": s, "reference": r, "setting": None, "at": np.nan, "example_id": text,
+             "group": None, "statistic": "value", "value": value}
+            for m, s, r, values in rows
+            for text, value in values.items()
+        ]
+    )  # fmt: skip
+    texts = Texts(frame, pd.Series({"a": 1, "b": 0}), ("no", "yes"), 0)
+    found = {
+        row.setting: row.value
+        for row in faithfulness(texts, AtteFaConfig(seeds=(1,)))
+        if row.measure == "attefa" and row.subject == "base"
+    }
+    assert found["published"] == pytest.approx(0.2 / 0.75)
+    assert found["relative"] == pytest.approx(0.2 / 0.4 / 0.75)
+    assert found["right"] == pytest.approx(0.1)
+
+
+def test_the_area_is_the_mean_height_of_the_curve():
+    x, y = np.array([[0.4, 0.1, 0.6]]), np.array([[0.2, 0.1, 0.2]])
+    assert area(x, y)[0] == pytest.approx((0.1 * 0.1 / 2 + 0.3 * 0.15 + 0.2 * 0.2) / 0.6)
+    assert area(x, 2 * y)[0] == pytest.approx(2 * area(x, y)[0])
+
+
+def test_a_sweep_stops_when_attention_is_far_enough(base, tmp_path):
+    from heatcheck.experiments.trained_adversary import adversary_models, adversary_name
+
+    subject, _ = base
+    config = AdversaryConfig(lambdas=(1.0, 0.0, 0.1, 0.01), stop_at=0.4)
+
+    def planned(done):
+        return [job.imitation.weight for job in adversary_models(subject, config, done)]
+
+    def finished(weight, jsd):
+        folder = tmp_path / f"{weight}"
+        folder.mkdir(exist_ok=True)
+        (folder / "reached.json").write_text(json.dumps({"jsd": jsd}))
+        return {adversary_name(weight, 50): folder}
+
+    assert planned({}) == [0.0, 0.01]
+    so_far = finished(0.0, 0.1) | finished(0.01, 0.3)
+    assert planned(so_far) == [0.0, 0.01, 0.1, 1.0]
+    assert planned(so_far | finished(0.1, 0.45)) == [0.0, 0.01, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (lambda: SeedConfig(seeds=(1,)), "at least 2 seeds, not 1"),
+        (lambda: SeedConfig(seeds=(1, 2, 1)), "the seed 1 is given twice"),
+        (lambda: UniformConfig(seeds=(1, 2)), "at least 3 seeds"),
+        (lambda: UniformConfig(margin=-1), "margin -1"),
+        (lambda: AdversaryConfig(lambdas=(0.1, -0.1)), "λ = -0.1 is below 0"),
+        (lambda: AdversaryConfig(lambdas=(0.1, 0.1)), "a λ is given twice"),
+        (lambda: AdversaryConfig(lambdas=()), "no λ"),
+        (lambda: GuidedConfig(guides=("sunlight",)), "sunlight"),
+        (lambda: AtteFaConfig(seeds=(3, 3)), "given twice"),
+        (lambda: ModelSpec(heads=0), "too few"),
+        (lambda: ModelSpec(heads=2, task="pair"), "single texts"),
+    ],
+)
+def test_wrong_settings_get_a_sentence(config, said):
+    with pytest.raises(InputError, match=said):
+        config()
+
+
+def test_a_model_of_other_texts_is_refused(base, tmp_path):
+    from heatcheck.models import checkpoint
+
+    subject, _ = base
+    checkpoint.save(subject, tmp_path / "model")
+    other = write_reviews(tmp_path / "other.csv", 100, seed=5)
+    with pytest.raises(InputError, match="was trained on other texts"):
+        heatcheck.run("seed_variance", tmp_path / "model", other, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_of_unknown_training_is_refused():
+    examples = [Example("a", "w1 w2", 0), Example("b", "w3", 1)]
+    stranger = replace(small_subject(examples), recipe=None)
+    assert twin(stranger)
+    from heatcheck.experiments.trained.jobs import recipe_of
+
+    with pytest.raises(InputError, match="how it was trained is not known"):
+        recipe_of(stranger)
+
+
+def test_several_heads_are_trained_and_compared(tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 120)
+    run = heatcheck.audit(
+        data=data, out=tmp_path / "run", spec=replace(SPEC, heads=3), recipe=RECIPE, threads=1,
+        experiments=("attefa", "seed_variance"),
+        configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2), "seed_variance": SeedConfig(seeds=(1, 2))},
+    )  # fmt: skip
+    assert "adversarial_attention" not in run.description["settings"]["experiments"]  # for one head only
+    assert len(over_all(run, "attefa", statistic="mean", setting="published")) == 2
+    with pytest.raises(InputError, match="one head"):
+        heatcheck.run("permutation", run.description["model"]["folder"], data, out=tmp_path / "other")
+
+
+def test_multi_class_and_pairs_are_served(tmp_path):
+    import random
+
+    rng = random.Random(0)
+    words = {"a": ["red", "rose"], "b": ["blue", "sky"], "c": ["green", "leaf"]}
+    rows = ["text,hypothesis,label,split"]
+    for i in range(120):
+        label = "abc"[i % 3]
+        text = " ".join(rng.sample([rng.choice(words[label]), "the", "is", "here", "very"], 4))
+        rows.append(f"{text},it is so,{label},{'train' if i < 80 else 'dev' if i < 100 else 'test'}")
+    file = tmp_path / "pairs.csv"
+    file.write_text("\n".join(rows))
+    for spec in (SPEC, replace(SPEC, pairing="comparison")):
+        run = heatcheck.audit(
+            data=file, out=tmp_path / f"run-{spec.pairing}", spec=spec, recipe=RECIPE, threads=1,
+            experiments=("attefa", "guided_mlp"),
+            configs={
+                "attefa": AtteFaConfig(seeds=(1,), epochs=2),
+                "guided_mlp": GuidedConfig(seeds=(1,), guides=("uniform", "base")),
+            },
+        )  # fmt: skip
+        assert over_all(run, "attefa", statistic="mean").value.dropna().between(0, 1).all()
+        assert set(over_all(run, "guided_f1").setting) == {"micro"}
+
+
+def test_a_training_that_diverges_stops(base, tmp_path):
+    subject, data = base
+    job = adversary(subject, ADVERSARY, 0.01, 1)
+    folder = tmp_path / "job"
+    folder.mkdir()
+    wild = replace(job, recipe=replace(job.recipe, learning_rate=1e38, epochs=6))
+    with pytest.raises(InputError, match="diverged in epoch 1: the loss is not finite"):
+        wild.work(Around(subject, data, {}), folder, lambda units: None)
