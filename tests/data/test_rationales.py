@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from heatcheck.batch import Example
-from heatcheck.data.rationales import Span, check_rationales, read_rationales
+from heatcheck.batch import Example, Span
+from heatcheck.data.rationales import check_rationales, read_rationales
 from heatcheck.data.sources import load
 from heatcheck.errors import InputError
 

@@ -20,19 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heatcheck.batch import PAIR, TEXT, Example
+from heatcheck.batch import PAIR, TEXT, Example, Span
 from heatcheck.data.readers import Table, read_table, read_text
 from heatcheck.data.recipes.sst import clean_leaves
 from heatcheck.errors import InputError
-
-
-class Span(NamedTuple):
-    """Characters `start` to `end` of the text (segment 0) or its pair (1)."""
-
-    segment: int
-    start: int
-    end: int
-
 
 Rationales = Mapping[str, Sequence[Span]]  # by example id; an empty list: nobody marked a word
 

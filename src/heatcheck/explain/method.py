@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from heatcheck.errors import InputError
 from heatcheck.explain.types import Explainer
 from heatcheck.models.protocols import in_words
+from heatcheck.named import check_settings, name_and_settings
 
 
 @dataclass(frozen=True)
@@ -37,21 +36,9 @@ class Method:
         return vars(explainer).copy() if dataclasses.is_dataclass(explainer) else {}
 
     def with_settings(self, changes: dict[str, Any], text: str) -> Method:
-        known = self.settings()
-        for name in changes:
-            if name not in known:
-                has = f"It has: {', '.join(known)}." if known else "It has none."
-                raise InputError(f"Method {text!r}: there is no setting {name!r}. {has}")
-            if known[name] is not None and not isinstance(changes[name], _like(known[name])):
-                kind = type(known[name]).__name__
-                raise InputError(f"Method {text!r}: {name} is {changes[name]!r}, which is no {kind}.")
+        check_settings(changes, self.settings(), f"Method {text!r}")
         explainer: Any = self.explain
         return dataclasses.replace(self, explain=dataclasses.replace(explainer, **changes)) if changes else self
-
-
-def _like(default: Any) -> type[Any] | tuple[type[Any], ...]:
-    """What may stand in the place of a setting's default; 1 is a number with a fraction too."""
-    return (int, float) if isinstance(default, float) else type(default)
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -76,12 +63,4 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     >>> parse("lime(samples=200)")
     ('lime', {'samples': 200})
     """
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        if isinstance(tree, ast.Name):
-            return tree.id, {}
-        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.args:
-            return tree.func.id, {str(k.arg): ast.literal_eval(k.value) for k in tree.keywords}
-    except (SyntaxError, ValueError):
-        pass
-    raise InputError(f"Method {text!r} is not of the form name or name(setting=value, ...).")
+    return name_and_settings(text, f"Method {text!r}")
