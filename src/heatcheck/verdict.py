@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from heatcheck import verdict_methods
+from heatcheck import verdict_methods, verdict_trained
 from heatcheck.findings import Finding, Test, judge
 
 LN2 = 0.6931471805599453
@@ -75,6 +75,7 @@ TESTS = (
 def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
     """The verdict as plain JSON, or None if no test was run."""
     attention = [f for test in TESTS if (f := judge(test, scores)) is not None]
+    attention += verdict_trained.judge_trained(scores)
     methods = verdict_methods.judge_methods(scores)
     if not attention and not methods:
         return None

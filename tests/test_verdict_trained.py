@@ -1,0 +1,166 @@
+"""The verdict of the trained tests: each outcome by its interval, with the papers' own numbers as a check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from heatcheck.findings import Finding
+from heatcheck.results import Score
+from heatcheck.verdict import verdict
+from heatcheck.verdict_trained import Estimate, judge_trained
+
+LN2 = 0.6931
+
+
+def mean(
+    measure: str, value: float, half: float, subject: str = "attention", reference: str | None = None, **more: Any
+) -> Score:
+    common = {"statistic": "mean", "n": 500} | more
+    return Score(measure, value, subject, reference, low=value - half, high=value + half, **common)
+
+
+def found(*rows: Score) -> list[Finding]:
+    return judge_trained(pd.DataFrame([vars(row) for row in rows]))
+
+
+def one(*rows: Score) -> Finding:
+    (finding,) = found(*rows)
+    return finding
+
+
+def needed(difference: float, half: float, margin: float = 0.01) -> Finding:
+    return one(
+        mean("uniform_f1", 0.83, 0.02, "attention", "all seeds"),
+        mean("uniform_f1", 0.83 - difference, 0.02, "uniform", "all seeds"),
+        mean("uniform_f1", 0.7, 0.1, "base"),
+        mean("uniform_f1_difference", difference, half, "attention", "uniform", at=margin),
+    )
+
+
+def test_attention_is_needed_if_it_adds_more_than_the_margin() -> None:
+    assert needed(0.05, 0.03).outcome == "passes"
+    assert needed(0.05, 0.045).outcome == "cannot tell"
+    assert needed(0.001, 0.005).outcome == "fails"
+    assert needed(0.05, 0.03, margin=0.09).outcome == "fails"
+    finding = needed(-0.001, 0.005)
+    assert finding.finding == (
+        "F1 is 0.830 with attention and 0.831 with equal weights: a difference of −0.001 [−0.006, 0.004] over 500 "
+        "texts and all seeds."
+    )
+    assert finding.threshold == 0.01
+    assert finding.experiment == "uniform_attention"
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "outcome"),
+    [(0.03, 0.02, "passes"), (0.005, 0.004, "passes"), (-0.01, 0.015, "fails"), (0.01, 0.02, "cannot tell")],
+)
+def test_a_guide_must_help_and_fails_below_one_point(value: float, half: float, outcome: str) -> None:
+    others = [mean("guided_f1_difference", 0.2, 0.01, name, "uniform") for name in ("mlp", "adversary", "lime")]
+    assert one(*others, mean("guided_f1_difference", value, half, "base", "uniform")).outcome == outcome
+
+
+def adversary(*points: tuple[float, float, float], setting: str = "seed 50", half: float = 0.004) -> list[Score]:
+    """λ, TVD, JSD."""
+    rows = []
+    for at, tvd, jsd in points:
+        for name, value in (("tvd", tvd), ("jsd", jsd)):
+            rows.append(
+                mean(f"trained_adversary_{name}", value, half, "attention", "trained adversary", setting=setting, at=at)
+            )
+    return rows
+
+
+# λ = 0 and the best far adversary of paper 2's Tables 4 and 5, in true TVD.
+PAPER_2 = {
+    "Diabetes": ((0.0, 0.024, 0.098), (2e-4, 0.030, 0.409)),
+    "Anemia": ((0.0, 0.016, 0.056), (5e-4, 0.034, 0.481)),
+    "SST": ((0.0, 0.064, 0.075), (5.25e-4, 0.072, 0.514)),
+    "IMDb": ((0.0, 0.022, 0.043), (8e-4, 0.028, 0.405)),
+}
+
+
+@pytest.mark.parametrize("data", PAPER_2)
+def test_lying_has_no_price_on_all_data_sets_of_paper_2(data: str) -> None:
+    finding = one(*adversary(*PAPER_2[data]))
+    assert finding.outcome == "fails"
+    assert 0.006 <= round(finding.value, 3) <= 0.018
+
+
+def test_the_cheapest_of_the_far_adversaries_counts_against_its_own_seed() -> None:
+    rows = adversary((0.0, 0.02, 0.1), (0.001, 0.01, 0.3), (0.01, 0.2, 0.5), (0.1, 0.15, 0.6))
+    rows += adversary((0.0, 0.1, 0.1), (0.1, 0.3, 0.6), setting="seed 2")
+    finding = one(*rows)
+    assert finding.outcome == "passes"
+    assert finding.value == pytest.approx(0.13)
+    assert "The best liar (λ = 0.1) has its attention at a mean JSD of 0.60 [0.60, 0.60]" in finding.finding
+    assert finding.measure == "trained_adversary_price"
+
+
+def test_an_adversary_must_go_farther_than_other_seeds_do() -> None:
+    rows = adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.5))
+    assert one(*rows).outcome == "fails"
+    seeds = mean("seed_jsd", 0.48, 0.03, "attention", "all seeds")
+    finding = one(*rows, seeds)
+    assert finding.outcome == "cannot tell"
+    assert "far is 0.51 or more" in finding.finding
+    assert finding.measure == "trained_adversary_jsd"
+
+
+def test_without_imitation_alone_a_price_proves_nothing() -> None:
+    assert one(*adversary((1.0, 0.02, 0.6))).outcome == "fails"
+    finding = one(*adversary((1.0, 0.2, 0.6)))
+    assert finding.outcome == "cannot tell"
+    assert "λ = 0" in finding.finding
+
+
+def attefa(relative: float, half: float = 0.05, jsd: float = 0.6) -> list[Score]:
+    return [
+        mean("attefa", relative / 3, half / 3, "all", "all seeds", setting="published"),
+        mean("attefa", relative, half, "all", "all seeds", setting="relative"),
+        mean("attefa", 1.0, 0.0, "base", "seed 1", setting="relative"),
+        mean("attefa_jsd", jsd, 0.01, "base", "seed 1"),
+        mean("attefa_jsd", jsd + 0.02, 0.01, "base", "seed 2"),
+    ]
+
+
+def test_attefa_is_half_way_between_free_and_tied() -> None:
+    assert one(*attefa(0.25)).outcome == "fails"
+    assert one(*attefa(0.9)).outcome == "passes"
+    assert one(*attefa(0.48)).outcome == "cannot tell"
+    assert "AtteFa is 0.08 [0.07, 0.10] as published, and 0.25 [0.20, 0.30] relative" in one(*attefa(0.25)).finding
+
+
+def test_an_adversary_that_did_not_move_attention_proves_no_faithfulness() -> None:
+    finding = one(*attefa(1.0, 0.0, jsd=0.001))
+    assert finding.outcome == "cannot tell"
+    assert "hardly moved attention" in finding.meaning
+    assert one(*attefa(0.1, jsd=0.001)).outcome == "fails"
+
+
+def test_differences_add_their_intervals_in_quadrature() -> None:
+    found = Estimate(0.5, 0.5 - 0.03, 0.5 + 0.06, 9) - Estimate(0.1, 0.1 - 0.08, 0.1 + 0.04, 7)
+    assert found == pytest.approx((0.4, 0.4 - 0.05, 0.4 + 0.1, 7))
+
+
+def test_values_without_an_interval_or_with_one_text_are_not_judged() -> None:
+    assert found(Score("guided_f1_difference", 0.5, "base", "uniform", statistic="mean", n=1)) == []
+    assert one(mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", n=1)).outcome == "cannot tell"
+    assert found(Score("attefa", None, "all", "all seeds", setting="relative", statistic="mean", reason="0/0")) == []
+
+
+def test_rows_of_classes_and_texts_do_not_count() -> None:
+    by_class = [mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", group="pos")]
+    of_a_text = [mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", example_id="a")]
+    assert found(*by_class, *of_a_text, mean("seed_jsd", 0.1, 0.01, "attention", "all seeds")) == []
+
+
+def test_they_stand_in_the_verdict_and_are_counted() -> None:
+    rows = [*attefa(0.25), *adversary(*PAPER_2["SST"]), mean("guided_f1_difference", 0.03, 0.02, "base", "uniform")]
+    said = verdict(pd.DataFrame([vars(row) for row in rows]))
+    assert said is not None
+    assert [f["experiment"] for f in said["findings"]] == ["guided_mlp", "trained_adversary", "attefa"]
+    assert said["headline"] == "Do not show this model's attention as an explanation: it fails 2 of 3 tests."
