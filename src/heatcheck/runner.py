@@ -63,6 +63,7 @@ class Request:
     labels: Mapping[str, str] | None = None
     data_dir: Path | None = None
     skip_bad_rows: bool = False
+    words: tuple[Path, ...] = ()  # lists that mock data is made of
     split: str = TEST
     limit: int | None = None
     spec: ModelSpec | TransformerSpec = field(default_factory=ModelSpec)
@@ -97,6 +98,7 @@ class Request:
             "spec": asdict(self.spec),
             "recipe": asdict(self.recipe),
             "experiments": chosen,
+            **({"words": [str(path) for path in self.words]} if self.words else {}),
         }
 
 
@@ -236,6 +238,7 @@ def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
         labels=None if labels is None else dict(labels),
         data_dir=request.data_dir,
         skip_bad_rows=request.skip_bad_rows,
+        words=request.words,
         seed=request.seed if given is None else given.seed,
     )
 

@@ -13,6 +13,7 @@ from heatcheck.experiments.agreement import AgreementConfig, agreement
 from heatcheck.experiments.attefa import AtteFaConfig, attefa, attefa_models, faithfulness
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.erasure import ErasureConfig, erasure
+from heatcheck.experiments.ground_truth import GroundTruthConfig, check_ground_truth, ground_truth
 from heatcheck.experiments.guided_mlp import GuidedConfig, guided_mlp, guided_models, which_guides_help
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
@@ -126,6 +127,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         "DeYoung et al. 2020",
         check_texts=check_plausibility,
         files=rationale_files,
+        explained=True,
+    ),
+    "ground_truth": Experiment(
+        ground_truth,
+        GroundTruthConfig,
+        Predictor,
+        "Does it find evidence that we planted?",
+        "beyond the papers, on paper 3's mock data",
+        check_texts=check_ground_truth,
         explained=True,
     ),
     "uniform_attention": Experiment(
