@@ -3,7 +3,10 @@
 import pandas as pd
 import pytest
 
+from heatcheck.experiments.randomisation import OURS
+from heatcheck.experiments.ranking import unranked
 from heatcheck.verdict import TESTS, verdict
+from heatcheck.verdict_checks import ALL_RANDOM
 
 TAU, PERMUTATION, ADVERSARY = TESTS[0], TESTS[2], TESTS[3]
 
@@ -68,9 +71,9 @@ def test_methods_are_judged_against_random_words_best_first():
         ("bad", "fails"),
     ]
     assert found["headline"] == (
-        "better and good name words that the output rests on. Do not show bad: hardly better than random words."
+        "Better and Good name words that the output rests on. Do not show Bad: hardly better than random words."
     )
-    assert "better reaches 0.70 and random words 0.25: a gain of 0.45 [0.40, 0.50]" in found["findings"][0]["finding"]
+    assert "Better reaches 0.70 and random words 0.25: a gain of 0.45 [0.40, 0.50]" in found["findings"][0]["finding"]
 
 
 def test_a_method_that_is_not_ranked_is_not_judged():
@@ -83,6 +86,64 @@ def test_disagreeing_methods_are_said_to_disagree():
     agreement = table(("kendall", "mean", None, 0.2, 0.1, 0.3)).assign(subject="all methods")
     scores = pd.concat([erased(good=(0.3, 0.4)), agreement], ignore_index=True)
     assert verdict(scores)["headline"] == (
-        "good names words that the output rests on. "
+        "Good names words that the output rests on. "
         "The methods contradict one another: say which one a heatmap is from."
     )
+
+
+def checked(measure: str, setting: str | None = None, **methods: tuple[float, float]) -> pd.DataFrame:
+    rows = [(measure, "mean", setting, (low + high) / 2, low, high) for low, high in methods.values()]
+    return table(*rows).assign(subject=list(methods))
+
+
+def test_a_method_that_changes_with_the_seed_fails():
+    scores = checked("rank_stability", **{"lime(samples=9)": (0.3, 0.5), "kernel_shap": (0.8, 0.9), "deep": (0.6, 0.8)})
+    budgets = checked("rank_stability", "samples", kernel_shap=(0.1, 0.2))
+    found = verdict(pd.concat([budgets, scores], ignore_index=True))
+    assert [(f["subject"], f["outcome"]) for f in found["findings"]] == [
+        ("lime(samples=9)", "fails"),
+        ("deep", "cannot tell"),
+        ("kernel_shap", "passes"),
+    ]
+    assert found["headline"] == "Do not show LIME (samples=9): another seed gives another order."
+    first = found["findings"][0]
+    assert (first["experiment"], first["measure"], first["threshold"]) == ("repeatability", "rank_stability", 0.7)
+    assert first["question"] == "Does LIME (samples=9) say the same when it is asked again?"
+    assert "LIME (samples=9) orders the words of a text at a mean Kendall τ of 0.40 [0.30, 0.50]" in first["finding"]
+
+
+def test_methods_that_draw_nothing_share_one_card():
+    scores = checked("rank_stability", gradient=(1, 1), rollout=(1, 1), lime=(0.8, 0.9))
+    found = verdict(scores)
+    assert [f["outcome"] for f in found["findings"]] == ["passes", "passes"]
+    assert found["findings"][1]["finding"].startswith("Gradient and Attention rollout order the words of every text")
+    assert found["headline"] == "Every method gives the same order when it is asked again."
+    assert verdict(checked("rank_stability", lime=(0.6, 0.8)))["headline"].startswith("No method failed, but the texts")
+
+
+def test_what_is_not_ranked_for_its_seed_is_what_may_fail():
+    """One line for both: a method whose mean is below it is not ranked, one whose interval is below it fails."""
+    texts = pd.DataFrame({"measure": "rank_stability", "subject": "lime", "at": None, "value": [0.69, 0.70]})
+    assert unranked(texts, ["lime"]) == {"lime": "not ranked: another seed gives another ranking (mean τ 0.69)"}
+    assert unranked(texts.assign(value=0.7), ["lime"]) == {}
+
+
+def test_an_explanation_that_random_weights_do_not_change_fails():
+    before = checked("randomisation_correlation", "head", rollout=(0.9, 1.0), gradient=(0.5, 0.6))
+    last = {"rollout": (0.5, 0.6), "gradient": (-0.1, 0.1), "open": (0.15, 0.3)}
+    for stage in ALL_RANDOM:
+        after = checked("randomisation_correlation", stage, **last)
+        found = verdict(pd.concat([before, after], ignore_index=True))
+        assert [(f["subject"], f["outcome"]) for f in found["findings"]] == [
+            ("rollout", "fails"),
+            ("open", "cannot tell"),
+            ("gradient", "passes"),
+        ]
+        assert (
+            "0.55 [0.50, 0.60] over 100 texts. With the output layer alone random it is 0.95."
+            in (found["findings"][0]["finding"])
+        )
+        assert found["findings"][1]["finding"].endswith("over 100 texts.")
+        assert found["headline"].startswith("Attention rollout gives a model without learning much the same heatmap")
+    assert verdict(before) is None  # some of the weights are still the trained ones
+    assert list(OURS)[-1] in ALL_RANDOM

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -25,6 +25,7 @@ from heatcheck.data.sources import DEFAULT, Columns
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.repeatability import IN_AUDITS
 from heatcheck.explain.method import split
 from heatcheck.models import checkpoint, finetune
 from heatcheck.models.blackbox import Predict
@@ -39,6 +40,8 @@ from heatcheck.progress import Progress, Silent
 from heatcheck.report.said import said as report_said
 from heatcheck.runner import Request
 from heatcheck.single import Target, Text, TextExplainer, explain_text, with_settings
+
+AUDITS: Mapping[str, Any] = {"repeatability": IN_AUDITS}  # settings of experiments that are cheaper in an audit
 
 
 class Run:
@@ -175,10 +178,12 @@ def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
 def make_request(
     model: str | Path | Predict | None, data: str | Path, limit: int | None, seed: int, options: Options
 ) -> Request:
-    """A request with this machine's cores and device filled in."""
+    """A request with this machine's cores and device filled in. Without experiments it is an audit."""
     device = choose_device(options.get("device", "auto"))
     threads = options.get("threads", available_cores())
-    given: Options = {**options, "device": device, "threads": threads}
+    configs = options.get("configs", {})
+    configs = configs if "experiments" in options else {**AUDITS, **configs}
+    given: Options = {**options, "device": device, "threads": threads, "configs": configs}
     name = getattr(model, "__qualname__", "black box") if callable(model) else None if model is None else str(model)
     predict = model if callable(model) else None
     return Request(model=name, predict=predict, data=str(data), limit=limit, seed=seed, **given)
@@ -260,9 +265,14 @@ def default_limit(model: str | Path | Predict | None) -> int:
 
 
 def explaining_configs(
-    methods: str | None, *, special_tokens: bool = False, rationales: Path | None = None, kind: str = "eraser"
+    methods: str | None,
+    *,
+    special_tokens: bool = False,
+    rationales: Path | None = None,
+    kind: str = "eraser",
+    audit: bool = False,
 ) -> dict[str, Any]:
-    """The settings of every experiment that compares explanations, with these changes."""
+    """The settings of every experiment that compares explanations, with these changes; those of an audit, if asked."""
     changes: dict[str, Any] = {"special_tokens": special_tokens}
     if rationales is not None:
         changes |= {"rationales": str(rationales), "format": kind}
@@ -275,7 +285,8 @@ def explaining_configs(
         known = {f.name for f in fields(experiment.config)}
         here = {key: value for key, value in changes.items() if key in known and value not in (None, False)}
         if here:
-            found[name] = experiment.config(**here)
+            usual = AUDITS.get(name) if audit else None
+            found[name] = replace(usual or experiment.config(), **here)
     return found
 
 

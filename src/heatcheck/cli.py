@@ -145,7 +145,7 @@ def audit(
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options |= _training(encoder, attention, epochs, vectors)
     options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
-    options["configs"] = _explaining(methods, special_tokens)
+    options["configs"] = api.explaining_configs(methods, special_tokens=special_tokens, audit=True)
     limit = limit or api.default_limit(model)
     request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder("audit", request))
@@ -192,7 +192,9 @@ def run(
     options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
     options["experiments"] = (experiment,)
     options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
-    options["configs"] = _explaining(methods, special_tokens, rationales, rationale_format)
+    options["configs"] = api.explaining_configs(
+        methods, special_tokens=special_tokens, rationales=rationales, kind=rationale_format
+    )
     options["configs"]["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
     request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder(experiment, request))
@@ -471,15 +473,6 @@ def _model(name: str | None) -> Any:
     from heatcheck.api import find_function
 
     return find_function(name) if name is not None and name.startswith("python:") else name
-
-
-def _explaining(
-    methods: str | None, special_tokens: bool, rationales: Path | None = None, kind: str = "eraser"
-) -> dict[str, Any]:
-    """The configs of all experiments that compare explanations."""
-    from heatcheck.api import explaining_configs
-
-    return explaining_configs(methods, special_tokens=special_tokens, rationales=rationales, kind=kind)
 
 
 def _catalogue() -> dict[str, dict[str, str]]:

@@ -5,7 +5,6 @@ A test fails or passes only if its whole 95% interval lies on one side of the th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -90,11 +89,3 @@ def _outcome(test: Test, low: float, high: float, n: int) -> str:
     if n < 2 or low <= test.threshold <= high:
         return "cannot tell"
     return "passes" if (low > test.threshold) == (test.good == "above") else "fails"
-
-
-def listed(names: Sequence[str]) -> str:
-    """
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -15,9 +15,9 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
+from heatcheck.method_names import method_name
 from heatcheck.report.figures import percent
 from heatcheck.report.heatmap import FLAW, remarks, score_text
-from heatcheck.report.measures import method_name
 from heatcheck.report.said import ABOUT
 from heatcheck.report.scored import FAINT, Heatmap, Part
 from heatcheck.report.visible import for_terminal as visible

@@ -3,16 +3,18 @@
 A method's order is compared with random orders of the same words, text by text, as a share of what is possible
 between the worst and the best order found. It passes if the 95% interval of the mean gain is above 0, and fails if it
 ends below 0.05, a twentieth of what is possible. One that is not ranked (it misses its own sum, or changes with the
-seed) is not judged. No torch here.
+seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py. No torch here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Test, judge, listed
+from heatcheck.findings import Finding, Test, judge
+from heatcheck.method_names import listed, method_name
+from heatcheck.verdict_checks import check_headlines, judge_checks
 
 ERASED = ("aopc_comprehensiveness", "delete:normalised")
 SMALL_GAIN = 0.05
@@ -33,13 +35,13 @@ AGREEMENT = Test(
 
 
 def judge_methods(scores: pd.DataFrame) -> list[Finding]:
-    """One finding for each method whose words were erased, best first, and one for their agreement."""
+    """One finding for each method whose words were erased, best first, one for their agreement, then the checks."""
     agreement = judge(AGREEMENT, scores)
     gains = _means(scores, "gain_over_random", "delete")
     reached = _means(scores, *ERASED).set_index("subject")["value"]
     ranked = gains[gains["reason"].isna()].sort_values("value", ascending=False)
     found = [_judge_one(row, reached) for _, row in ranked.iterrows()]
-    return [*found, *([] if agreement is None else [agreement])]
+    return [*found, *([] if agreement is None else [agreement]), *judge_checks(scores)]
 
 
 def _means(scores: pd.DataFrame, measure: str, setting: str) -> pd.DataFrame:
@@ -54,7 +56,7 @@ def _means(scores: pd.DataFrame, measure: str, setting: str) -> pd.DataFrame:
 
 
 def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
-    name, value, n = str(row["subject"]), float(row["value"]), int(row["n"])
+    subject, value, n = str(row["subject"]), float(row["value"]), int(row["n"])
     low, high = (value if pd.isna(row[side]) else float(row[side]) for side in ("low", "high"))
     outcome = "cannot tell"
     if n > 1 and low > 0:
@@ -66,7 +68,8 @@ def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
         "fails": "Deleting the words it names changes the output hardly more than deleting random words, if at all.",
         "cannot tell": "It cannot be told from random words with these texts: more are needed.",
     }[outcome]
-    between = f"{name} reaches {reached[name]:.2f} and random words {reached['random']:.2f}"
+    name = method_name(subject)
+    between = f"{name} reaches {reached[subject]:.2f} and random words {reached['random']:.2f}"
     return Finding(
         "erasure",
         outcome,
@@ -79,30 +82,33 @@ def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
         low,
         high,
         0.0,
-        subject=name,
+        subject=subject,
     )
 
 
 def headline(findings: Sequence[Finding]) -> str:
     """What may be shown, by name."""
+    return " ".join([*_erasure(findings), *check_headlines(findings), *_agreement(findings)])
+
+
+def _erasure(findings: Sequence[Finding]) -> Iterator[str]:
     judged = [f for f in findings if f.experiment == "erasure"]
-    names = {kind: [str(f.subject) for f in judged if f.outcome == kind] for kind in ("passes", "fails", "cannot tell")}
-    agree = next((f for f in findings if f.experiment == "agreement"), None)
-    sentences = []
-    if names["passes"]:
-        few = (
-            listed(names["passes"]) if len(names["passes"]) <= 3 else f"{len(names['passes'])} of {len(judged)} methods"
-        )
-        verb = "names" if len(names["passes"]) == 1 else "name"
-        sentences.append(f"{few} {verb} words that the output rests on.")
+    names = {kind: [f.subject for f in judged if f.outcome == kind] for kind in ("passes", "fails")}
+    good = names["passes"]
+    if good:
+        few = listed(good) if len(good) <= 3 else f"{len(good)} of {len(judged)} methods"
+        yield f"{few} {'names' if len(good) == 1 else 'name'} words that the output rests on."
     elif judged:
-        sentences.append("No method is shown to name the words that the output rests on.")
+        yield "No method is shown to name the words that the output rests on."
     if names["fails"]:
-        sentences.append(f"Do not show {listed(names['fails'])}: hardly better than random words.")
-    if agree is not None and agree.outcome == "fails":
-        sentences.append("The methods contradict one another: say which one a heatmap is from.")
-    elif agree is not None and not judged:
-        sentences.append(
-            "The methods agree." if agree.outcome == "passes" else "Whether the methods agree cannot be told."
-        )
-    return " ".join(sentences)
+        yield f"Do not show {listed(names['fails'])}: hardly better than random words."
+
+
+def _agreement(findings: Sequence[Finding]) -> Iterator[str]:
+    agree = next((f for f in findings if f.experiment == "agreement"), None)
+    if agree is None:
+        return
+    if agree.outcome == "fails":
+        yield "The methods contradict one another: say which one a heatmap is from."
+    elif all(f.experiment != "erasure" for f in findings):
+        yield "The methods agree." if agree.outcome == "passes" else "Whether the methods agree cannot be told."

@@ -369,12 +369,12 @@ def test_a_winner_that_depends_on_the_operator_is_named():
         (measure, "gradient", "mask", 0.1),
     ]
     assert winner_by_operator(aggregates(*rows)) == (
-        "Which method comes first in comprehensiveness depends on how words are erased: lime when words are deleted "
-        "(0.80); gradient when words are masked (0.52, no clear lead). Do not name one best method from this."
+        "Which method comes first in comprehensiveness depends on how words are erased: LIME when words are deleted "
+        "(0.80); Gradient when words are masked (0.52, no clear lead). Do not name one best method from this."
     )
     rows[3] = (measure, "gradient", "mask:normalised", 0.4)
     assert winner_by_operator(aggregates(*rows)) is None
     unranked = aggregates(*rows, (measure, "rollout", "delete:normalised", 0.9)).assign(reason=None)
-    assert "rollout when words are deleted" in str(winner_by_operator(unranked))
+    assert "Attention rollout when words are deleted" in str(winner_by_operator(unranked))
     unranked.loc[unranked.subject == "rollout", "reason"] = "not ranked: shown as published, with its flaw"
     assert winner_by_operator(unranked) is None

@@ -1,6 +1,6 @@
 """Stability over repeated runs against scipy; a method whose noise falls with its samples settles where it should."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +12,10 @@ from scipy.stats import kendalltau
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.agreement import TOO_SHORT
+from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.experiments.repeatability import (
     CONSTANT,
+    IN_AUDITS,
     RepeatabilityConfig,
     mean_tau,
     repeatability,
@@ -125,6 +127,32 @@ def test_deterministic_methods_are_run_twice_and_must_be_equal():
     assert found["drifting", "many"].value == pytest.approx(-1)
     assert {r.reason for (_, text), r in found.items() if text == "one"} == {TOO_SHORT}
     assert EXPLAINERS["drifting"].explain.calls == 2  # type: ignore[attr-defined]
+
+
+def test_an_audit_asks_random_methods_once_more(monkeypatch):
+    """The explanation that is there is the first run; methods that draw nothing are not asked at all."""
+    examples = random_examples(6, longest=9)
+    subject = small_subject(examples)
+    made = list(explain_texts(subject, examples, "noisy", generator=torch.Generator().manual_seed(99)))
+    config = replace(IN_AUDITS, methods=("noisy", "gradient", "drifting"))
+    rows = list(
+        repeatability(
+            subject, examples, config, generator=torch.Generator().manual_seed(5), explained=Explained.of(made)
+        )
+    )
+    assert {(r.subject, r.setting) for r in rows} == {("noisy", None)}
+    assert EXPLAINERS["drifting"].explain.calls == 0  # type: ignore[attr-defined]
+    for row in rows:
+        (batch,) = subject.batches([e for e in examples if e.id == row.example_id], 1)
+        words = batch.words[0]
+        one, other = (
+            Noisy()(subject.model, batch, ProbabilityOf({}), generator=torch.Generator().manual_seed(s)).scores[
+                0, words
+            ]
+            for s in (99, 5)
+        )
+        expected = kendalltau(one, other).statistic if words.sum() > 1 else None
+        assert row.value == (None if expected is None else pytest.approx(expected))
 
 
 def test_without_names_every_method_that_the_model_serves_is_run(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from heatcheck.errors import InputError
 from heatcheck.explain import slopes
 from heatcheck.explain.deep_lift import DeepLift, emptied, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
-from heatcheck.explain.deep_shap import DeepShap
+from heatcheck.explain.deep_shap import FALLBACK, DeepShap
 from heatcheck.explain.differences import Twin, plain, twin
 from heatcheck.explain.types import ProbabilityOf, predicted_probability
 from heatcheck.models.protocols import distribution
@@ -353,7 +353,7 @@ def test_deep_shap_is_the_mean_over_texts_of_random_words():
 def test_deep_shap_falls_back_to_captums_form_and_says_so():
     model, batch, _ = setting()
     explained = DeepShap(samples=2)(model, batch, lambda model, logits, batch: logits[:, 0].cos())
-    assert explained.notes == (NOTE,)
+    assert explained.notes == (FALLBACK,)
     assert torch.isfinite(explained.delta).all()
 
 

@@ -221,7 +221,7 @@ def test_more_words_than_coalitions_is_said_and_still_sums_up():
     examples = [Example("x", " ".join(f"w{i}" for i in range(30)), 0)]
     vocabulary = vocabulary_of(examples, 2)
     ours = KernelShap(samples=10)(word_values(len(vocabulary)), vocabulary.batch(examples), score, generator=seeded())
-    assert ours.notes == ("1 texts have more words than coalitions drawn; raise samples",)
+    assert ours.notes == ("a text has more words than coalitions were drawn: raise samples",)
     assert float(ours.delta[0]) < 1e-5
     assert torch.isfinite(ours.scores).all()
 

@@ -1,13 +1,16 @@
 """The explanations that experiments compare: made once per text and method, kept, and handed to each experiment.
 
 1. For each batch find the predicted class.  2. Let each method explain its probability.  3. Scores go to the `tokens`
-   table; how far a method misses its own sum goes to `scores` (completeness_delta).
+   table; how far a method misses its own sum goes to `scores` (completeness_delta); what it says of itself goes to
+   notes.json beside them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,10 +24,12 @@ from heatcheck.experiments.rows import by_id, token_scores
 from heatcheck.explain import method
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import probability_of_prediction
+from heatcheck.method_names import method_name
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score, TokenScores
+from heatcheck.results import Row, Score, TokenScores, write_json
 
 BATCH_SIZE = 16
+NOTES = "notes.json"
 
 
 @dataclass(frozen=True)
@@ -68,19 +73,39 @@ def explain_texts(
     *,
     generator: torch.Generator,
     special_tokens: bool = False,
+    notes: list[str] | None = None,
 ) -> Iterator[Row]:
-    """One method's scores for all texts. Marks like [CLS] are left out unless asked for."""
+    """One method's scores for all texts. Marks like [CLS] are left out unless asked for. What the method says of
+    itself, such as what it fell back to, is added to `notes`."""
     chosen = usable(subject, name)
     lookup = by_id(examples)
     for batch in subject.batches(examples, BATCH_SIZE):
         scalar = probability_of_prediction(subject.model, batch)
         explanation = chosen.explain(subject.model, batch, scalar, generator=generator)
+        if notes is not None:
+            notes += [note for note in explanation.notes if note not in notes]
         targets = [subject.labels[scalar.classes[text]] for text in batch.example_ids]
         scored = batch.mask if special_tokens else batch.words
         yield from token_scores(batch, explanation.scores, scored, lookup, method=name, targets=targets)
         if explanation.delta is not None:
             for text, delta in zip(batch.example_ids, explanation.delta.tolist(), strict=True):
                 yield Score("completeness_delta", delta, name, example_id=text)
+
+
+def write_notes(folder: Path, notes: Sequence[str]) -> None:
+    """Into a step's folder, beside its tables."""
+    write_json(folder / NOTES, {"notes": list(notes)})
+
+
+def read_notes(explained: Mapping[str, Iterable[Path]]) -> list[str]:
+    """What the methods said of themselves, each sentence once, from the folders of their steps."""
+    found: dict[str, None] = {}
+    for name, folders in explained.items():
+        for file in (folder / NOTES for folder in folders):
+            if file.exists():
+                said = json.loads(file.read_text(encoding="utf-8"))["notes"]
+                found |= dict.fromkeys(f"{method_name(name)}: {note}." for note in said)
+    return list(found)
 
 
 def usable(subject: Subject[Any], name: str) -> Method:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from heatcheck.explain import method
 from heatcheck.results import Score
+from heatcheck.verdict_checks import LEAST_STABILITY
 
 LARGEST_DELTA = 0.05  # share of the promised sum that the median text may miss
-LEAST_STABILITY = 0.7  # mean Kendall tau between two seeds
 MARK = "not ranked"
 
 
@@ -26,7 +26,7 @@ def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
         if delta.get(name, 0.0) > LARGEST_DELTA:
             found[name] = f"{MARK}: misses the sum it promises by {delta[name]:.0%} (median)"
         elif stable.get(name, 1.0) < LEAST_STABILITY:
-            found[name] = f"{MARK}: another seed gives another ranking (mean tau {stable[name]:.2f})"
+            found[name] = f"{MARK}: another seed gives another ranking (mean τ {stable[name]:.2f})"
     return found
 
 

@@ -5,6 +5,7 @@
    ranks have settled at the first budget whose mean stability reaches 0.9 (`samples_needed`).
 A method without randomness is run twice with the same seed: the scores must be equal, which is a stability of 1; if
 they are not, its stability is their τ. As in `agreement`, words rank by |score| and marks like [CLS] take no part.
+An audit asks in the cheapest form (`IN_AUDITS`): the explanation that it has, and one more, of random methods only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy import ndarray
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.agreement import TOO_SHORT, compare_all
-from heatcheck.experiments.explained import usable
+from heatcheck.experiments.explained import Explained, usable
 from heatcheck.experiments.rows import to_numpy
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
@@ -41,6 +42,7 @@ class RepeatabilityConfig:
     methods: tuple[str, ...] = ()  # none: all that the model can serve
     repeats: int = 5
     budgets: tuple[float, ...] = (0.5, 1, 2, 4)  # times the method's own number of samples
+    random_only: bool = False  # leave out methods that draw nothing
     special_tokens: bool = False
     signed: bool = False
     batch_size: int = 16
@@ -52,14 +54,25 @@ class RepeatabilityConfig:
             raise InputError(f"budgets are {self.budgets}; each is a factor above 0 on the number of samples.")
 
 
+IN_AUDITS = RepeatabilityConfig(repeats=2, budgets=(), random_only=True)
+
+
 def repeatability(
-    subject: Subject[Any], examples: Sequence[Example], config: RepeatabilityConfig, *, generator: torch.Generator
+    subject: Subject[Any],
+    examples: Sequence[Example],
+    config: RepeatabilityConfig,
+    *,
+    generator: torch.Generator,
+    explained: Explained | None = None,
 ) -> Iterator[Row]:
+    """`explained` are explanations that were made with other seeds: each stands for one of the runs."""
     served = (name for name, chosen in EXPLAINERS.items() if chosen.serves(subject.model))
     methods = {name: usable(subject, name) for name in config.methods or served}
+    if config.random_only:
+        methods = {name: chosen for name, chosen in methods.items() if chosen.random}
     for batch in subject.batches(examples, config.batch_size):
         scalar = probability_of_prediction(subject.model, batch)
-        repeat = Repeat(subject, batch, scalar, generator.initial_seed(), config)
+        repeat = Repeat(subject, batch, scalar, generator.initial_seed(), config, explained)
         for name, chosen in methods.items():
             yield from repeat.rows(name, chosen)
 
@@ -73,10 +86,11 @@ class Repeat:
     scalar: ProbabilityOf
     seed: int
     config: RepeatabilityConfig
+    explained: Explained | None = None
 
     def rows(self, name: str, chosen: Method) -> Iterator[Score]:
         own = chosen.settings().get(SAMPLES)
-        usual = self.stability(chosen)
+        usual = self.stability(chosen, self._made(name) if chosen.random else [])
         yield from self._scores(name, usual, None, None)
         if not chosen.random or not isinstance(own, int):
             return
@@ -85,11 +99,18 @@ class Repeat:
             values = usual if samples == own else self.stability(changed)
             yield from self._scores(name, values, SAMPLES, float(samples))
 
-    def stability(self, chosen: Method) -> Float[ndarray, "B"]:
-        seeds = [self.seed + number for number in range(self.config.repeats)] if chosen.random else [self.seed] * 2
-        lists = np.stack([self._explained(chosen, seed) for seed in seeds])
+    def stability(self, chosen: Method, made: Sequence[Float[ndarray, "B T"]] = ()) -> Float[ndarray, "B"]:
+        """`made`: runs that need not be made again."""
+        needed = self.config.repeats - len(made)
+        seeds = [self.seed + number for number in range(needed)] if chosen.random else [self.seed] * 2
+        lists = np.stack([*made, *(self._explained(chosen, seed) for seed in seeds)])
         words = (self.batch.mask if self.config.special_tokens else self.batch.words).cpu().numpy()
         return mean_tau(lists if self.config.signed else np.abs(lists), words)
+
+    def _made(self, name: str) -> list[Float[ndarray, "B T"]]:
+        if self.explained is None or name not in self.explained.found:
+            return []
+        return [self.explained.scores(self.batch, name).numpy()]
 
     def _explained(self, chosen: Method, seed: int) -> Float[ndarray, "B T"]:
         generator = torch.Generator().manual_seed(seed)

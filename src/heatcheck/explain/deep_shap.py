@@ -18,11 +18,13 @@ from torch import Tensor
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.errors import InputError
 from heatcheck.explain.deep_lift import Contribute, attribution, exact
-from heatcheck.explain.deep_lift_captum import NOTE, by_captum
+from heatcheck.explain.deep_lift_captum import by_captum
 from heatcheck.explain.differences import NoRuleError
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
+
+FALLBACK = "the model has an operation without a rule, so this is the mean of Captum's form, which misses its sum"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class DeepShap:
         try:
             return _average(exact, model, batch, baselines, scalar)
         except NoRuleError:
-            return _average(by_captum, model, batch, baselines, scalar, notes=(NOTE,))
+            return _average(by_captum, model, batch, baselines, scalar, notes=(FALLBACK,))
 
     def _random_words(self, model: Classifier, batch: Batch, generator: torch.Generator) -> Int[Tensor, "N B T"]:
         """Belong to the text: the same whatever its company and padding are."""

@@ -113,8 +113,9 @@ class KernelShap:
         return torch.cat([masks, ends]), weights
 
     def _notes(self, batch: Batch) -> tuple[str, ...]:
-        n = int((batch.words.sum(1) > max(self.samples, self.exact)).sum())
-        return (f"{n} texts have more words than coalitions drawn; raise samples",) if n else ()
+        """No numbers: what is said of many batches is said once."""
+        many = bool((batch.words.sum(1) > max(self.samples, self.exact)).any())
+        return ("a text has more words than coalitions were drawn: raise samples",) if many else ()
 
 
 def _default() -> torch.Generator:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from heatcheck.method_names import method_name
 from heatcheck.report import heat
-from heatcheck.report.measures import method_name
 from heatcheck.report.series import Series, all_series
 from heatcheck.report.source import Row, Run
 
@@ -38,11 +38,12 @@ def _size(row: Row, per_token: int) -> int:
     return len(row["text"] or "") + len(row["pair"] or "") + per_token * (row["n_tokens"] or 0)
 
 
-def payload(run: Run, examples: Sequence[str], charts: dict[str, Any]) -> dict[str, Any]:
+def payload(run: Run, examples: Sequence[str], charts: dict[str, Any], own: Sequence[Series] = ()) -> dict[str, Any]:
+    """`own`: numbers of the texts that sections made themselves."""
     entries = heat.packed(run, examples)
     methods = sorted({method for entry in entries.values() for method in entry["methods"]})
     signed = heat.signed_methods(run)
-    series = all_series(run)
+    series = [*all_series(run), *own]
     return {
         "classes": run.classes,
         "panels": [

@@ -12,10 +12,10 @@ from pathlib import Path
 from string import Template
 
 from heatcheck.errors import InputError
+from heatcheck.method_names import method_name
 from heatcheck.report.assets import asset, policy_hash
 from heatcheck.report.figures import MINUS, percent
 from heatcheck.report.markup import Markup, escape, join, tag
-from heatcheck.report.measures import method_name
 from heatcheck.report.said import ABOUT
 from heatcheck.report.scored import Heatmap, Part
 from heatcheck.report.visible import for_page

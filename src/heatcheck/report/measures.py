@@ -1,4 +1,4 @@
-"""What the report calls each measure and method, and the range a value can have."""
+"""What the report calls each measure, and the range a value can have."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ JSD_BOUND = math.log(2)
 class Measure:
     """`name` for a newcomer, `short` for a table; `compares` are the methods whose heatmaps show what it says.
 
-    `by_method`: a text has a value for each method or pair of methods, so that there is no one number of the text,
-    other than that of all methods together.
+    `by_method`: a text has a value for each method, pair of methods or trained model, so that there is no one number of
+    the text, other than that of all methods together.
     """
 
     name: str
@@ -60,31 +60,33 @@ MEASURES = {
     "randomisation_correlation": _by_method("correlation with the randomised model", "correlation", -1, 1),
     "token_f1": _by_method("token F1", "token F1", 0, 1),
     "auprc": _by_method("area under the precision–recall curve", "AUPRC", 0, 1),
+    "precision_at_k": _by_method("precision at k", "precision at k", 0, 1),
+    # The trained tests: a value for each of several models.
+    "predicted_class": _by_method("predicted class, by number", "predicted class", 0, 1),
+    "uniform_f1": _by_method("F1 with and without attention", "F1", 0, 1),
+    "uniform_f1_difference": _by_method("F1 that attention adds", "F1 that attention adds", -0.2, 0.2),
+    "uniform_jsd": _by_method("distance of attention to equal weights", "uniform JSD", 0, JSD_BOUND),
+    "uniform_tvd": _by_method("output change with equal weights", "uniform TVD", 0, 1),
+    "seed_f1": _by_method("F1 of other seeds", "F1", 0, 1),
+    "seed_jsd": _by_method("distance of attention to other seeds’", "seed JSD", 0, JSD_BOUND),
+    "seed_tvd": _by_method("output change with another seed", "seed TVD", 0, 1),
+    "guided_f1": _by_method("F1 of the guided network", "F1", 0, 1),
+    "guided_f1_difference": _by_method("F1 that a guide adds", "F1 that attention adds as a guide", -0.2, 0.2),
+    "trained_adversary_jsd": _by_method("distance to the trained adversary’s attention", "trained JSD", 0, JSD_BOUND),
+    "trained_adversary_tvd": _by_method("output change of the trained adversary", "trained TVD", 0, 1),
+    "trained_adversary_price": _by_method("output change that lying costs", "price of lying (TVD)", 0, 0.2),
+    "trained_adversary_f1": _by_method("F1 of the trained adversary", "F1", 0, 1),
+    "trained_adversary_best_f1": _by_method("best F1 of an adversary that is far", "best F1", 0, 1),
+    "trained_adversary_area": _by_method("mean output change along the curve", "area under the curve", 0, 1),
+    "trained_adversary_apart": _by_method("distance between adversaries", "JSD between adversaries", 0, JSD_BOUND),
+    "attefa": _by_method("AtteFa", "AtteFa", 0, 1),
+    "attefa_f1": _by_method("F1 of AtteFa’s adversary", "F1", 0, 1),
+    "attefa_jsd": _by_method("distance to the attention of AtteFa’s adversary", "AtteFa JSD", 0, JSD_BOUND),
+    "attefa_tvd": _by_method("output change of AtteFa’s adversary", "AtteFa TVD", 0, 1),
+    "attefa_uninformed_tvd": _by_method("output change of one who has read nothing", "uninformed TVD", 0, 1),
 }
 BY_METHOD = tuple(name for name, about in MEASURES.items() if about.by_method)
 ALL_METHODS = "all methods"
-
-METHODS = {
-    "attention": "Attention",
-    "adversarial_attention": "Adversarial attention",
-    "attention_x_gradient": "Attention × gradient",
-    "rollout": "Attention rollout",
-    "flow": "Attention flow",
-    "gradient": "Gradient",
-    "gradient_x_input": "Gradient × input",
-    "integrated_gradients": "Integrated gradients",
-    "smooth_grad": "SmoothGrad",
-    "deep_lift": "DeepLIFT",
-    "deep_lift_captum": "DeepLIFT (Captum)",
-    "gradient_shap": "Grad-SHAP",
-    "grad_shap": "Grad-SHAP",
-    "deep_shap": "Deep-SHAP",
-    "lime": "LIME",
-    "kernel_shap": "Kernel-SHAP",
-    "leave_one_out": "Leave-one-out",
-    "value_zeroing": "Value zeroing",
-    "occlusion": "Occlusion",
-}
 
 SETTINGS = {"kendall": "all words", "exact": "exact", "search": "search", "published": "as published"}
 
@@ -92,16 +94,6 @@ SETTINGS = {"kendall": "all words", "exact": "exact", "search": "search", "publi
 def measure(name: str) -> Measure:
     """A measure this version does not know yet is shown by its own name."""
     return MEASURES.get(name, Measure(name.replace("_", " "), name.replace("_", " "), 0, 1))
-
-
-def method_name(method: str) -> str:
-    """
-    >>> method_name("lime(samples=200)"), method_name("new_method")
-    ('LIME (samples=200)', 'New method')
-    """
-    name, bracket, settings = method.partition("(")
-    known = METHODS.get(name, name.replace("_", " ").capitalize())
-    return f"{known} {bracket}{settings}" if bracket else known
 
 
 def setting_name(setting: str | None, at: float | None) -> str:

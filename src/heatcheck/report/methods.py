@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from heatcheck.method_names import method_name
 from heatcheck.report.figures import NONE, count, figure, interval
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import method_name
 from heatcheck.report.source import Row, Run
 
 NOT_RANKED = "not ranked"

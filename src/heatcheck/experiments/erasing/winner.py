@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from heatcheck.method_names import method_name
+
 RANDOM, REVERSED, BEST, WORST = "random", "reversed", "best found", "worst found"
 BASELINES = (RANDOM, BEST, WORST)
 BY = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}
@@ -54,8 +56,8 @@ def _first(rows: pd.DataFrame) -> First | None:
 
 def _sentence(measure: str, firsts: dict[str, First]) -> str:
     parts = [
-        f"{first.name} when words are {BY[operator]} ({first.mean:.2f}{'' if first.clear else ', no clear lead'})"
-        for operator, first in firsts.items()
+        f"{method_name(first.name)} when words are {BY[by]} ({first.mean:.2f}{'' if first.clear else ', no clear lead'})"
+        for by, first in firsts.items()
     ]
     return (
         f"Which method comes first in {measure} depends on how words are erased: {'; '.join(parts)}. "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatcheck.method_names import method_name
 from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
 from heatcheck.report.figures import percent
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import method_name
 from heatcheck.report.methods import cell, folded, footnotes, named, table, unranked
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.source import Run, Variant

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatcheck.method_names import method_name
 from heatcheck.report.dots import by_method, dots
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import method_name
 from heatcheck.report.methods import Body, Line, best_first, cell, folded, footnotes, label, named, table, unranked
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run, Variant

@@ -1,0 +1,57 @@
+"""Requests as `audit` and `run` make them, and what an audit makes of a method that changes its mind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import heatcheck
+from heatcheck.api import explaining_configs, make_request
+from heatcheck.experiments.repeatability import RepeatabilityConfig
+from tests.test_cli_transformers import TEXTS, table
+
+CHEAP = RepeatabilityConfig(repeats=2, budgets=(), random_only=True)
+
+
+def predict(texts):
+    """Every word counts a little, by its letters."""
+    p = np.array([0.5 + 0.4 * np.sin(sum(map(ord, text))) for text in texts])
+    return np.stack([1 - p, p], axis=1)
+
+
+def test_an_audit_asks_random_methods_twice_whatever_methods_it_is_told():
+    assert make_request(None, "movie-reviews", 9, 0, {}).config("repeatability") == CHEAP
+    configs = explaining_configs("lime,gradient", special_tokens=True, audit=True)
+    told = replace(CHEAP, methods=("lime", "gradient"), special_tokens=True)
+    assert make_request(None, "movie-reviews", 9, 0, {"configs": configs}).config("repeatability") == told
+
+
+def test_a_run_of_repeatability_asks_as_often_as_its_own_settings_say():
+    whole = RepeatabilityConfig()
+    assert make_request(None, "x", 9, 0, {"experiments": ("repeatability",)}).config("repeatability") == whole
+    assert explaining_configs("lime")["repeatability"] == replace(whole, methods=("lime",))
+    own = RepeatabilityConfig(repeats=7)
+    assert make_request(None, "x", 9, 0, {"configs": {"repeatability": own}}).config("repeatability") == own
+
+
+def test_a_method_that_changes_with_the_seed_is_shown_but_not_ranked(tmp_path):
+    rows = [(f"{text} w{i}", ("no", "yes")[i % 2]) for i, text in enumerate(TEXTS * 2)]
+    data = table(tmp_path / "texts.csv", ["text", "label"], rows)
+    run = heatcheck.audit(
+        predict,
+        data,
+        out=tmp_path / "run",
+        experiments=("erasure", "repeatability"),
+        configs=explaining_configs("lime(samples=4),leave_one_out", audit=True),
+        threads=1,
+    )
+    findings = {(f["experiment"], f["subject"]): f["outcome"] for f in run.verdict["findings"]}
+    assert findings["repeatability", "lime(samples=4)"] == "fails"
+    assert {subject for experiment, subject in findings if experiment == "erasure"} == {"leave_one_out"}
+    assert "Do not show LIME (samples=4): another seed gives another order." in run.verdict["headline"]
+    means = run.scores[run.scores.example_id.isna() & run.scores.value.notna()]
+    means = means[means.subject == "lime(samples=4)"]
+    assert means.reason.str.startswith("not ranked: another seed gives another ranking (mean τ").all()
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    assert '<a href="#repeatability">See the evidence</a>' in page
