@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from heatcheck.batch import Example, Span
 from heatcheck.data.dataset import Dataset, examples_fingerprint
-from heatcheck.data.lexicon import packaged_lexicon
-from heatcheck.data.mock import INFORMATIVE, SOMETHING, fillers, load_mock
+from heatcheck.data.fillers import NEUTRAL, SOMETHING, fillers
+from heatcheck.data.lexicon import packaged_lexicon, read_lexicon
+from heatcheck.data.mock import INFORMATIVE, load_mock
+from heatcheck.data.packaged_vectors import open_packaged
 from heatcheck.data.sources import SOURCES, is_named, load
 from heatcheck.data.vocabulary import build
 from heatcheck.errors import InputError
@@ -130,8 +132,15 @@ def test_filler():
     many = fillers(100_000, CLASS_OF)
     assert len(set(many)) == 100_000
     assert not set(many) & set(CLASS_OF)
-    assert fillers(30, CLASS_OF) == many[:30]
+    assert many[: len(NEUTRAL) + 1] == [SOMETHING, *NEUTRAL]  # none of them is a word of VADER's
     assert all(len(data.rules.split(word)) == 1 for word in many)
+
+
+def test_everyday_fillers_are_neutral_and_have_vectors(shared_data):
+    folder = shared_data / "lexicons"
+    found = read_lexicon([folder / "hu_liu_negative.txt", folder / "hu_liu_positive.txt"])
+    assert not set(NEUTRAL) & {word for words in found.words for word in words}
+    assert len(dict(open_packaged().look_up([SOMETHING, *NEUTRAL]))) == 200
 
 
 def test_classes():
@@ -210,7 +219,7 @@ def test_own_lists(tmp_path):
     three = small("mock-5", words=lists(tmp_path, "a1 ball", "pear", "town"))
     assert three.labels == ("list0", "list1", "list2")
     hidden = small("mock-1", words=lists(tmp_path, "something", "good"))
-    assert {w for e in examples(hidden) for w in e.text.split()} == {"something", "good", "bababa"}
+    assert {w for e in examples(hidden) for w in e.text.split()} == {"something", "good", "the"}
 
 
 def test_evidence_counts_in_fingerprints_only_where_there_is_some():

@@ -22,6 +22,8 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import predict
 from heatcheck.models.training import train
+from heatcheck.results import read_table
+from heatcheck.runner import Request, execute
 from tests.tiny import tiny_subject
 from tests.toys import random_examples, small_subject
 
@@ -152,12 +154,16 @@ def test_properties(seed, planted_words, decimals):
 SUBJECT = small_subject([Example("x", " ".join(f"w{i}" for i in range(10)), 0)])
 
 
+def lists(folder: Path) -> tuple[Path, ...]:
+    paths = tuple(folder / f"{name}.txt" for name in ("negative", "positive"))
+    for path in paths:
+        path.write_text("\n".join(f"{path.stem}{i}" for i in range(15)))
+    return paths
+
+
 def test_methods_find_what_a_trained_model_learned(tmp_path: Path):
     """An MLP on texts with two planted words each; strewn words of the other class must not be taken for them."""
-    words = []
-    for name in ("negative", "positive"):
-        words.append(tmp_path / f"{name}.txt")
-        words[-1].write_text("\n".join(f"{name}{i}" for i in range(15)))
+    words = lists(tmp_path)
     data = load("mock-2(train=400, dev=60, test=40, filler=5, noise=0.5, shortest=8, longest=16)", words=words)
     spec = ModelSpec("mlp", "additive", embedding_width=16, hidden=16)
     subject = train(data, spec, Recipe(epochs=6, vectors="none", learning_rate=0.02), seed=0)
@@ -178,6 +184,22 @@ def test_methods_find_what_a_trained_model_learned(tmp_path: Path):
         assert means[name, "precision_at_k"] > 0.9
     # Attention looks at words of either class: strewn ones stand among the planted.
     assert means["random", "auprc"] + 0.2 < means["attention", "auprc"] < means["occlusion", "auprc"] - 0.1
+
+
+def test_as_a_run(tmp_path: Path):
+    request = Request(
+        data="mock-1(train=200, dev=40, test=40, shortest=4, longest=8)",
+        words=lists(tmp_path),
+        spec=ModelSpec("mlp", "additive", hidden=16),
+        recipe=Recipe(epochs=6, vectors="none", learning_rate=0.02),
+        experiments=("ground_truth",),
+        configs={"ground_truth": GroundTruthConfig(methods=("occlusion",))},
+    )
+    frame = read_table(execute(request, tmp_path / "run"), "scores").to_pandas()
+    means = frame[(frame.experiment == "ground_truth") & (frame.statistic == "mean") & frame.group.isna()]
+    right = means[means.setting == "model right"].set_index(["subject", "measure"])
+    assert right.loc[("occlusion", "auprc"), "low"] > 0.8 > 0.6 > right.loc[("random", "auprc"), "high"]
+    assert means[(means.subject == "occlusion") & (means.measure == "auprc")].n.sum() == 40  # right and wrong
 
 
 def test_ordinary_data_is_refused():

@@ -10,7 +10,7 @@ What was planted stands in `Example.evidence`. Further settings, such as `mock-5
 place     where the informative words stand: "scattered" (random places), or next to each other at the "start", in the
           "middle" or at the "end".
 strength  "strong" or "weak" words of VADER only.
-filler    size of the vocabulary of the rest: "something" and made words of three syllables ("pobiti"), drawn evenly.
+filler    size of the vocabulary of the rest, drawn evenly: "something", everyday words, made words (data/fillers.py).
 classes   more than two: bands of VADER's valence, or one list of words for each. (Lists alone set it, too.)
 noise     for each planted word, so many words of every other class (rounded down in sum), strewn at random over the
           places that are not planted. With noise=1 all classes have equally many words in every text: who counts words
@@ -29,9 +29,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, count, islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -41,11 +41,11 @@ from numpy.random import RandomState
 
 from heatcheck.batch import PAIR, TEXT, Example, Span
 from heatcheck.data.dataset import DEV, TEST, TRAIN, Dataset
+from heatcheck.data.fillers import fillers
 from heatcheck.data.lexicon import RULES, STRENGTHS, Lexicon, packaged_lexicon, read_lexicon
 from heatcheck.errors import InputError
 from heatcheck.named import check_settings, name_and_settings
 
-SOMETHING = "something"
 SCATTERED = "scattered"
 PLACES = (SCATTERED, "start", "middle", "end")
 FILLER = -1  # beside the classes 0, 1, …
@@ -231,26 +231,6 @@ def _pair(maker: Maker, name: str, same: int, first: int, rng: RandomState) -> E
     second = first if same else (first + 1 + rng.randint(classes - 1)) % classes
     (text, here), (pair, there) = maker.text(first, TEXT, rng), maker.text(second, PAIR, rng)
     return Example(name, text, same, pair, evidence=here + there)
-
-
-def fillers(n: int, taken: Collection[str]) -> list[str]:
-    """The first n words that tell nothing; none of those that are taken.
-
-    >>> fillers(4, {"something"})
-    ['bababa', 'pobiti', 'habuno', 'vodiju']
-    """
-    made = chain([SOMETHING], map(made_word, count()))
-    return list(islice((word for word in made if word not in taken), n))
-
-
-_SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvwz" for vowel in "aiou"]  # no e: "remote" is a word
-
-
-def made_word(number: int) -> str:
-    """A word of three syllables; neighbours do not look alike."""
-    size = len(_SYLLABLES)
-    number = number * 194_329 % size**3  # without a common divisor, so that no word comes twice
-    return _SYLLABLES[number // size**2] + _SYLLABLES[number // size % size] + _SYLLABLES[number % size]
 
 
 def _arrays(lists: Sequence[Sequence[str]]) -> list[ndarray]:
