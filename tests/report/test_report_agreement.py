@@ -180,6 +180,27 @@ def test_the_report_says_when_the_winner_depends_on_the_operator(tmp_path: Path)
         assert (sentence in report.render(out)) == said
 
 
+def test_texts_without_a_value_are_counted_and_said_why(page: str, tmp_path: Path) -> None:
+    texts = len(data(page)["texts"]["id"])
+    said = f"1 of {texts} texts has no value for at least one method and is left out of its means: undefined:"
+    assert page.count(said) == 1
+    short, flat = "undefined: the text has fewer than two words", "undefined: lime gives every word the same score"
+    reasons = [("a", short, ("lime", "gradient")), ("a", short, ("lime", "rollout")), ("b", flat, ("lime", "gradient"))]
+    rows: list[results.Row] = [results.ExampleRow(x, "w", None, "no", "no", 0.9, 2, 0.5) for x in "abc"]
+    rows += [Score("kendall", None, *pair, example_id=text, reason=why) for text, why, pair in reasons]
+    rows += [Score("kendall", 0.3, "lime", "gradient", statistic="mean", n=1)]
+    rows += [
+        Score("rank_stability", 0.5, "lime", example_id="a"),
+        Score("rank_stability", 0.5, "lime", statistic="mean"),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, Origin("data", "model", 0), "agreement"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert re.findall(r"<p class=\"note\">(.*?)</p>", report.render(tmp_path)) == [
+        "2 of 3 texts have no value for at least one method and are left out of its means: undefined: LIME gives every "
+        "word the same score (1); undefined: the text has fewer than two words (1)."
+    ]
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_a_run_of_one_experiment_has_its_section_only(tmp_path: Path, experiment: str) -> None:
     page = report.render(write_methods_sample(tmp_path, [experiment], how_many=6, methods=SOME[:3], nasty=False))

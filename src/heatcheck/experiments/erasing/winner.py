@@ -56,7 +56,7 @@ def _first(rows: pd.DataFrame) -> First | None:
 
 def _sentence(measure: str, firsts: dict[str, First]) -> str:
     parts = [
-        f"{method_name(first.name)} when words are {BY[by]} ({first.mean:.2f}{'' if first.clear else ', no clear lead'})"
+        f"{method_name(first.name)} when words are {BY[by]} ({first.mean:.2f}{', no clear lead' * (not first.clear)})"
         for by, first in firsts.items()
     ]
     return (

@@ -15,7 +15,8 @@ from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
 from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, named, table, unranked
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.sections.section import Section, drawing, lead, note
 from heatcheck.report.series import series
 from heatcheck.report.shapes import TAU_EDGES, by_panel, histogram
 from heatcheck.report.source import Row, Run, Variant
@@ -152,6 +153,7 @@ def _body(run: Run, found: dict[Variant, Pairs], methods: list[str], least: list
             tag("cite", "Neely et al. 2022, section 3.3, Tables 1 and 2"),
         ),
         drawing("agreement"),
+        note(without_value(run, *MEASURES)),
         footnotes(run, methods),
         folded(f"The same as a table: {count(len(found[KENDALL]), 'pair')}", table("methods", "mean", bodies)),
         tag("h3", "Text by text") if least else None,

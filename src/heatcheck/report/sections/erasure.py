@@ -9,7 +9,8 @@ from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
 from heatcheck.report.figures import percent
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded, footnotes, named, table, unranked
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.sections.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 
 NORMALISED = "normalised"
@@ -38,6 +39,7 @@ def section(run: Run) -> Section | None:
         _first_by_operator(run, found),
         _far(run),
         drawing("erasure"),
+        note(without_value(run, *MEASURES)),
         footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
         folded("The same as a table", table("method", "mean", bodies)),
     )

@@ -8,7 +8,8 @@ from heatcheck.report.dots import by_method
 from heatcheck.report.figures import count
 from heatcheck.report.markup import join, tag
 from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, named, table, unranked
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.sections.section import Section, drawing, lead, note
 from heatcheck.report.source import Row, Run, Variant
 
 MEASURE = "randomisation_correlation"
@@ -31,6 +32,7 @@ def section(run: Run) -> Section | None:
             tag("cite", "Adebayo et al. 2018, section 3"),
         ),
         drawing("randomisation"),
+        note(without_value(run, MEASURE)),
         footnotes(run, methods),
         folded("The same as a table", table("method", "mean", _bodies(run, steps, rows))),
     )

@@ -9,7 +9,8 @@ from heatcheck.report.dots import by_method, dots
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import Body, Line, best_first, cell, folded, footnotes, label, named, table, unranked
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.sections.section import Section, drawing, lead, note
 from heatcheck.report.source import Row, Run, Variant
 
 STABILITY = Variant("rank_stability")
@@ -35,6 +36,7 @@ def section(run: Run) -> Section | None:
             class_="pair",
         ),
         _settled(run),
+        note(without_value(run, STABILITY.measure)),
         footnotes(run, rows),
         folded("The same as a table", table("method", "stability", [_body(run, rows, budgets)])),
     )
