@@ -233,7 +233,7 @@ def test_evidence_counts_in_fingerprints_only_where_there_is_some():
 def test_the_list_of_sources():
     assert list(INFORMATIVE) == [name for name in SOURCES if name.startswith("mock-")]
     assert SOURCES["mock-10"] == (
-        'paper 3: made texts, of whose 50 to 100 words 10 decide; settings: mock-10(place="start", ...)'
+        'paper 3: made texts of 50 to 100 words, deciding words: 10; settings: mock-10(place="start", ...)'
     )
     assert is_named("mock-1(place='end')")
     assert not is_named("mock-3")

@@ -89,10 +89,10 @@ def about(name: str) -> str:
     """For lists of data.
 
     >>> about("mock-3q")
-    'paper 3: made texts, of whose 50 to 100 words 75% decide; settings: mock-3q(place="start", ...)'
+    'paper 3: made texts of 50 to 100 words, deciding words: 75%; settings: mock-3q(place="start", ...)'
     """
     many = said(INFORMATIVE[name])
-    return f'paper 3: made texts, of whose 50 to 100 words {many} decide; settings: {name}(place="start", ...)'
+    return f'paper 3: made texts of 50 to 100 words, deciding words: {many}; settings: {name}(place="start", ...)'
 
 
 def said(informative: int | float) -> str:
