@@ -99,7 +99,8 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):  
         ("explain", "go\udc80od", *gradient): "The text 'go\\udc80od', character 2: not valid Unicode.",
         ("explain", "good", *gradient, "--target", "\x1b[2J"):
             "The model has no class '\\x1b[2J'. It has: 'bad', \"go\\x1b",
-        ("explain", "good", "--model", "tiny", "--method", "lyme"): "There is no explanation method 'lyme'. There",
+        ("explain", "good", "--model", "tiny", "--method", "lyme"):
+            "There is no explanation method 'lyme'. Did you mean 'lime'? There",
         ("explain", "good", "--model", "tiny", "--method", "lime(x=1)"): "Method 'lime(x=1)': there is no setting 'x'.",
         ("explain", "good", "--model", "nowhere/at/all"): "nowhere/at/all: ",
         ("explain", "good", *gradient, "--run", "folder"): "folder: no run.json in it. Give the folder that `heatcheck",

@@ -122,6 +122,16 @@ def test_a_loaded_model_is_used_without_dropout_and_left_in_its_mode(folder):
     assert [module.training for module in network.modules()] == modes
 
 
+def test_a_function_that_answers_by_lot_is_said_to():
+    def dice(texts):
+        p = np.random.default_rng().uniform(0.3, 0.6, len(texts))
+        return np.stack([1 - p, p], axis=1)
+
+    (found,) = heatcheck.explainer("occlusion", dice).attribute("a good film").notes
+    assert "gives other answers when it is asked again" in found[0]
+    assert heatcheck.explainer("occlusion", predict).attribute("a good film").notes == [()]
+
+
 def test_notes_say_what_a_reader_must_know():
     bert = family_subject("bert")
     captum = heatcheck.explainer("deep_lift_captum", bert).attribute("a good film")

@@ -33,7 +33,7 @@ from heatcheck.experiments.ranking import LARGEST_DELTA, MARK
 from heatcheck.explain import ALIASES, audited
 from heatcheck.explain.method import Method, parse
 from heatcheck.explain.types import Explanation, ProbabilityOf
-from heatcheck.models.blackbox import shown
+from heatcheck.models.blackbox import STEADY, BlackBox, asked_twice, shown, unsteady
 from heatcheck.models.given import evaluating
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens
@@ -82,6 +82,7 @@ class TextExplainer:
             scalar = ProbabilityOf(dict(zip(batch.example_ids, targets, strict=True)))
             generator = torch.Generator().manual_seed(self.seed)
             explanation = chosen.explain(subject.model, batch, scalar, generator=generator)
+            explanation = replace(explanation, notes=(*explanation.notes, *said_of(subject.model, batch)))
             for row, name in enumerate(batch.example_ids):
                 yield (
                     lookup[name],
@@ -151,6 +152,13 @@ def explain_text(
     if not found:
         raise InputError(left_out[0])
     return Attributions(tuple(found)), left_out
+
+
+def said_of(model: Any, batch: Batch) -> Iterator[str]:
+    """A function need not give the same answer twice."""
+    apart = asked_twice(model, batch)[1] if isinstance(model, BlackBox) else 0.0
+    if apart > STEADY:
+        yield unsteady(model, apart)
 
 
 def notes(chosen: Method, found: Explanation, delta: float | None, *, cut: bool) -> tuple[str, ...]:

@@ -181,6 +181,8 @@ def test_settings_are_named_and_wrong_ones_told():
             scores(wrong, subject.model, batch)
     with pytest.raises(InputError, match=f"There is no attention head 2: {network}"):
         scores(AttentionWeights(head=2), subject.model, batch)
+    with pytest.raises(InputError, match=f"There is no attention head True: {network}"):
+        scores(AttentionWeights(head=True), subject.model, batch)
     with pytest.raises(InputError, match=f"There is no attention head 'x': {network}"):
         scores(AttentionWeights(head="x"), subject.model, batch)
     with pytest.raises(InputError, match=f"There is no attention layer 5: {network}"):

@@ -129,7 +129,11 @@ def test_a_text_of_one_word_has_scores():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("lyme", "There is no explanation method 'lyme'. There are: attention, "),
+        ("lyme", "There is no explanation method 'lyme'. Did you mean 'lime'? There are: attention, "),
+        ("Integrated-Gradient", "'Integrated-Gradient'. Did you mean 'integrated_gradients'? There"),
+        ("salience(x=1)", "There is no explanation method 'salience'. Did you mean 'saliency'? There"),
+        ("xyz", "There is no explanation method 'xyz'. There are: attention, "),
+        ("lime(samples=True)", "Method 'lime(samples=True)': samples is True, which is no int."),
         ("lime(sample=3)", "Method 'lime(sample=3)': there is no setting 'sample'. It has: samples, "),
         ("lime(samples='a')", "Method \"lime(samples='a')\": samples is 'a', which is no int."),
         ("gradient(x=1)", "Method 'gradient(x=1)': there is no setting 'x'. It has none."),

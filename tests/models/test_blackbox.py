@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from heatcheck.batch import Example, keep_tokens, replace_tokens, without_token
 from heatcheck.errors import InputError
-from heatcheck.models.blackbox import as_subject, fingerprint, name_of, texts_of
+from heatcheck.models.blackbox import as_subject, fingerprint, name_of, texts_of, tried
 from heatcheck.models.protocols import Classifier, Predictor
 from heatcheck.models.subject import predict
 
@@ -208,3 +208,36 @@ def test_where_it_comes_from_is_recorded():
     assert name_of(Callable()).endswith("Callable")
     with pytest.raises(InputError, match="fussy: 1 labels"):
         as_subject(fussy, ("yes",))
+
+
+def dice(texts):
+    """Answers by lot, as a language model that samples does."""
+    p = np.random.default_rng().uniform(0.3, 0.6, len(texts))
+    return np.stack([1 - p, p], axis=1)
+
+
+def test_a_function_is_known_by_its_answers_unless_they_change():
+    examples = [Example(str(i), f"text {'x' * i}", 0) for i in range(8)]
+    subject = as_subject(lengths, ("no", "yes"))
+    known = tried(subject, examples)
+    assert known.fingerprint.startswith(subject.fingerprint + "-")
+    assert known == dataclasses.replace(subject, fingerprint=known.fingerprint)
+    assert tried(as_subject(lengths, ("no", "yes")), examples).fingerprint == known.fingerprint
+    assert tried(subject, examples[1:]).fingerprint != known.fingerprint
+    assert tried(subject, []) == subject
+    loose = tried(as_subject(dice, ("no", "yes")), examples)
+    assert loose.fingerprint == fingerprint(dice)  # what is done can be found again all the same
+    (note,) = loose.notes
+    assert note.startswith("tests.models.test_blackbox.dice gives other answers when it is asked again about the same")
+
+
+def test_rounding_is_no_change_of_mind():
+    calls = []
+
+    def nearly(texts):
+        calls.append(texts)
+        p = 0.4 + 1e-8 * len(calls)
+        return [[1 - p, p]] * len(texts)
+
+    assert tried(as_subject(nearly, ("no", "yes")), [Example("a", "b", 0)]).notes == ()
+    assert len(calls) == 2

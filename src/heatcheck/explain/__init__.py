@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 from heatcheck.errors import InputError
@@ -12,6 +13,7 @@ from heatcheck.explain.deep_shap import DeepShap
 from heatcheck.explain.gradient import gradient, gradient_x_input
 from heatcheck.explain.method import Method, parse
 from heatcheck.explain.path import GradientShap, IntegratedGradients, SmoothGrad
+from heatcheck.explain.plugins import found as entry_points
 from heatcheck.explain.plugins import plugin
 from heatcheck.explain.removal import Occlusion, leave_one_out
 from heatcheck.explain.surrogate import KernelShap, Lime
@@ -79,7 +81,10 @@ def method(text: str) -> Method:
     name = ALIASES.get(name, name)
     found = plugin(name, EXPLAINERS) or EXPLAINERS.get(name)
     if found is None:
-        raise InputError(f"There is no explanation method {name!r}. There are: {', '.join(EXPLAINERS)}.")
+        there = [*EXPLAINERS, *entry_points(frozenset(EXPLAINERS))]
+        close = difflib.get_close_matches(name.lower().replace("-", "_"), [*there, *ALIASES], n=1)
+        meant = f"Did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"There is no explanation method {name!r}. {meant}There are: {', '.join(there)}.")
     return found.with_settings(settings, text)
 
 

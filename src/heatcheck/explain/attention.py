@@ -208,7 +208,7 @@ def _check_weights(maps: Float[Tensor, "N L H T T"], model: object, batch: Batch
 
 def numbered(number: int, many: int, what: str, model: object) -> int:
     """The layer or head of that number, which may count from the end."""
-    if isinstance(number, int) and -many <= number < many:
+    if isinstance(number, int) and not isinstance(number, bool) and -many <= number < many:
         return number % many
     raise InputError(
         f"There is no attention {what} {number!r}: {type(getattr(model, 'network', model)).__name__} has {many}, "

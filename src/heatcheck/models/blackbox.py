@@ -11,7 +11,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -33,6 +33,7 @@ Predict = Callable[[Any], Any]  # list of str, or of (text, pair), to class prob
 PAD, MASK = 0, 1
 LEAST_PROBABILITY = 1e-12  # a probability of 0 has no logarithm
 SUM_TOLERANCE = 1e-3  # half precision sums to 1 within this
+STEADY = 1e-6  # answers to the same texts that differ by less are the same
 SHOWN = 60  # characters of a text in a message
 
 
@@ -252,4 +253,30 @@ def as_subject(function: Predict, labels: Sequence[str], name: str = "", *, mask
         seed=0,
         spec=BlackBoxSpec(name_of(function), tuple(labels), mask),
         fingerprint=fingerprint(function),
+    )
+
+
+def tried(subject: Subject[BlackBox], examples: Sequence[Example]) -> Subject[BlackBox]:
+    """The subject after it was asked twice about these texts: known by its answers too, as two functions of one name
+    may be two models; or, if it gives others the second time, with a note."""
+    if not examples:
+        return subject
+    (batch,) = subject.batches(examples, len(examples))
+    answers, apart = asked_twice(subject.model, batch)
+    if apart > STEADY:
+        return replace(subject, notes=(*subject.notes, unsteady(subject.model, apart)))
+    said = hashlib.sha256((np.round(answers, 6) + 0.0).tobytes()).hexdigest()[:16]
+    return replace(subject, fingerprint=f"{subject.fingerprint}-{said}")
+
+
+def asked_twice(model: BlackBox, batch: Batch) -> tuple[Float[ndarray, "B L"], float]:
+    """The probabilities of the texts, and by how much they differ the second time at most."""
+    once, again = (model.probs(model.predict(batch)).cpu().numpy() for _ in range(2))
+    return once, float(np.abs(once - again).max(initial=0.0))
+
+
+def unsteady(model: BlackBox, apart: float) -> str:
+    return (
+        f"{model.name} gives other answers when it is asked again about the same texts (by up to {apart:.2g} in "
+        "probability): part of every score is chance, and repeating gives other numbers."
     )
