@@ -17,6 +17,7 @@ from benchmarks.cases_attention_flow import attention_flow
 from benchmarks.cases_erasure import erasure_all_methods, erasure_one_method
 from benchmarks.cases_gradients import integrated_gradients, prepared
 from benchmarks.cases_lime import lime
+from benchmarks.cases_trained import side_by_side_on_cores, trained_adversary
 from benchmarks.memory import memory
 from benchmarks.plain import procedures
 from benchmarks.plain.counterfactual import Search
@@ -160,4 +161,6 @@ CASES: dict[str, Callable[[Setting], Outcome]] = {
     "flow": lambda setting: attention_flow(),
     "erasure-one-method": lambda setting: erasure_one_method(),
     "erasure-all-methods": lambda setting: erasure_all_methods(),
+    "trained-adversary": trained_adversary,
+    "side-by-side": side_by_side_on_cores,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -43,6 +43,11 @@ class Setting:
     def model(self) -> SingleText:
         assert isinstance(self.subject.model, SingleText)
         return self.subject.model
+
+    @property
+    def partial_data(self) -> Dataset:
+        """With as many training texts as are measured on."""
+        return replace(self.data, splits={**self.data.splits, TRAIN: self.training})
 
     def our_batches(self, size: int = OUR_BATCH) -> list[Batch]:
         return list(self.subject.batches(self.examples, size))
@@ -92,7 +97,7 @@ def plain_twin(model: SingleText) -> PlainModel:
     encoder, attention = model.encoder, model.attention
     assert isinstance(encoder, RecurrentEncoder)
     assert isinstance(attention, AdditiveAttention)
-    twin = PlainModel(*model.embedding.weight.shape, encoder.forwards.hidden_size)
+    twin = PlainModel(*model.embedding.weight.shape, encoder.forwards.hidden_size).to(model.embedding.weight.dtype)
     for theirs, ours in (
         (twin.encoder.embedding, model.embedding),
         (twin.attention.inner, attention.project),

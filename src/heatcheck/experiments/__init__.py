@@ -128,6 +128,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         check_texts=check_plausibility,
         files=rationale_files,
         explained=True,
+        revision=2,
     ),
     "ground_truth": Experiment(
         ground_truth,

