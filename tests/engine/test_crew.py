@@ -1,0 +1,64 @@
+"""Models trained side by side: the same bytes as one after another, and real kills."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heatcheck.results import TABLES
+from tests.toys import write_reviews
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import heatcheck
+from heatcheck.experiments.attefa import AtteFaConfig
+from heatcheck.experiments.seed_variance import SeedConfig
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+heatcheck.audit(
+    data=sys.argv[1], out=Path(sys.argv[2]), threads=int(sys.argv[3]),
+    spec=ModelSpec(embedding_width=16, hidden=8), recipe=Recipe(epochs=3, vectors="none"),
+    experiments=("seed_variance", "attefa"),
+    configs={"seed_variance": SeedConfig(seeds=(1, 2, 3)), "attefa": AtteFaConfig(seeds=(1, 2), bases=(1,), epochs=6)},
+)
+"""
+
+
+def start(data: Path, out: Path, threads: int) -> subprocess.Popen:
+    """A script without `if __name__ == "__main__"`, as users write them."""
+    script = out.parent / "script.py"
+    script.write_text(SCRIPT)
+    return subprocess.Popen([sys.executable, script, data, out, str(threads)])
+
+
+def table_bytes(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES}
+
+
+def epochs_begun(out: Path) -> int:
+    return len(list((out / "steps").glob(".training-*.partial/resume.safetensors")))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_killed_and_repeated_with_other_cores_it_ends_with_the_same_tables(tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 240)
+    whole = tmp_path / "whole" / "run"
+    whole.parent.mkdir()
+    assert start(data, whole, 1).wait() == 0
+    killed = tmp_path / "killed" / "run"
+    killed.parent.mkdir()
+    child = start(data, killed, 2)
+    deadline = time.monotonic() + 120
+    while not epochs_begun(killed) and child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert child.poll() is None, "it was over before it could be killed"
+    os.kill(child.pid, signal.SIGKILL)  # not its workers: they have to notice
+    child.wait()
+    assert not (killed / "scores.parquet").exists()
+    assert start(data, killed, 2).wait() == 0
+    assert table_bytes(killed) == table_bytes(whole)
