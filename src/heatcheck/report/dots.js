@@ -44,13 +44,14 @@ function ticksOver(values, least = 4) {
   return Array.from({ length: count + 1 }, (_, index) => Number(((first + index) * step).toFixed(2)));
 }
 
-function drawDots(width, { rows, guides, axis, label, within }) {
+// `steps`: about how many ticks there is room for, if numbers are long.
+function drawDots(width, { rows, guides, axis, label, within, steps = 5 }) {
   const narrow = width < 480;
   const left = narrow ? 118 : 200;
   const known = rows.flatMap(({ cell, reversed }) => [cell, reversed ?? [null]])
     .filter(([value]) => value !== null).flatMap(([value, low, high]) => [value, low ?? value, high ?? value]);
-  const ticks = ticksOver([...within, ...known, ...guides.map(([, at]) => at)], narrow ? 3 : 5);
-  const x = scale([ticks[0], ticks[ticks.length - 1]], [left, width - (narrow ? 44 : 56)]);
+  const ticks = ticksOver([...within, ...known, ...guides.map(([, at]) => at)], narrow ? 3 : steps);
+  const x = scale([ticks[0], ticks[ticks.length - 1]], [left, width - (narrow ? 50 : 56)]);
   const top = guides.length ? 8 + 15 * guides.length : 8;
   const bottom = top + ROW * rows.length;
   const svg = canvas(width, bottom + 46, label);
@@ -71,7 +72,8 @@ function guideLine(name, x, y, bottom, left, width) {
 
 function dotLane(row, middle, x, left, width) {
   const [value, low, high] = row.cell;
-  const group = shape("g", { class: row.why ? "dot-lane unranked" : "dot-lane", "data-method": row.id },
+  const kind = `dot-lane${row.why ? " unranked" : ""}${row.part ? " part" : ""}`;
+  const group = shape("g", { class: kind, "data-method": row.id },
     shape("rect", { x: 0, y: middle - ROW / 2, width, height: ROW, class: "hit" }),
     methodLabel(row, left - 8, middle, left < 150));
   const lines = methodLines(row, row.cell);

@@ -20,7 +20,7 @@ from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run, load
 from heatcheck.report.verdict import header, notes, title, verdict
 
-STYLES = ("page.css", "parts.css", "charts.css", "methods.css")
+STYLES = ("page.css", "parts.css", "charts.css", "methods.css", "trained.css")
 SHARED_SCRIPTS = (
     "dom.js",
     "heat.js",
@@ -28,9 +28,11 @@ SHARED_SCRIPTS = (
     "charts.js",
     "histogram.js",
     "scatter.js",
+    "violins.js",
     "dots.js",
     "curves.js",
     "matrix.js",
+    "plane.js",
 )
 
 
@@ -51,7 +53,7 @@ def render(run_folder: Path) -> str:
         header=header(run),
         navigation=_navigation(parts),
         content=_content(run, parts, len(examples)),
-        data=script_json(payload(run, examples, charts)),
+        data=script_json(payload(run, examples, charts, [series for part in parts for series in part.series])),
     )
 
 

@@ -38,6 +38,21 @@ def histogram(panels: Sequence[Values], edges: list[float]) -> dict[str, Any]:
     }
 
 
+def by_attention(run: Run, values: Mapping[str, float]) -> tuple[list[list[Values]], int]:
+    """The values in rows of maximum attention, each sorted into panels; and how many texts have no known maximum."""
+    peaks = {example: run.by_id[example]["max_attention"] for example in values}
+    known = {example: value for example, value in values.items() if peaks[example] is not None}
+    rows: list[dict[str, float]] = [{} for _ in ATTENTION_EDGES[1:]]
+    for example, value in known.items():
+        rows[_row(peaks[example])][example] = value
+    return [by_panel(run, row) for row in rows], len(values) - len(known)
+
+
+def _row(peak: float) -> int:
+    """The bin of a maximum attention; the page, which sees four digits, must sort texts the same way."""
+    return int(np.clip(np.searchsorted(ATTENTION_EDGES, round(peak, 4), side="right") - 1, 0, len(ATTENTION_EDGES) - 2))
+
+
 def violin(values: Values) -> dict[str, Any]:
     """A density of values in 0..1, with median and quartiles; or the values themselves if they are few."""
     if values.size == 0:

@@ -10,7 +10,7 @@ from heatcheck.report.figures import count
 from heatcheck.report.markup import join, tag
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.series import Series, series, variants
-from heatcheck.report.shapes import ATTENTION_EDGES, by_panel, violin
+from heatcheck.report.shapes import ATTENTION_EDGES, by_attention, violin
 from heatcheck.report.source import Run
 from heatcheck.report.tables import INTERVAL, MEAN, MEDIAN, TEXTS, aggregate_table
 
@@ -51,21 +51,10 @@ def section(run: Run) -> Section | None:
 
 
 def _chart(run: Run, values: Series) -> dict[str, Any]:
-    peaks = {example: run.by_id[example]["max_attention"] for example in values.values}
-    known = {example: value for example, value in values.values.items() if peaks[example] is not None}
-    rows = []
-    for number in range(len(ATTENTION_EDGES) - 1):
-        inside = {example: value for example, value in known.items() if _row(peaks[example]) == number}
-        rows.append([violin(np.clip(panel, 0, 1)) for panel in by_panel(run, inside)])
-    unknown = len(values.values) - len(known)
+    rows, unknown = by_attention(run, values.values)
     blind = f"{count(unknown, 'text')} without a recorded maximum attention left out." if unknown else None
     return {
         "key": values.variant.key,
-        "rows": rows,
+        "rows": [[violin(np.clip(panel, 0, 1)) for panel in row] for row in rows],
         "missing": " ".join(filter(None, [values.missing(), blind])) or None,
     }
-
-
-def _row(peak: float) -> int:
-    """The bin of a maximum attention; the page, which sees four digits, must sort texts the same way."""
-    return int(np.clip(np.searchsorted(ATTENTION_EDGES, round(peak, 4), side="right") - 1, 0, len(ATTENTION_EDGES) - 2))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heatcheck.report.markup import Markup, tag
+from heatcheck.report.series import Series
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,7 @@ class Section:
     """`id` is the experiment's name, to which verdict cards link; `link` is the word in the navigation.
 
     `script` draws `chart` when the page opens. `shows` are texts that must be in the page even if others stay out.
+    `series` are numbers of the texts that the section made itself, to be listed and sorted by.
     """
 
     id: str
@@ -22,6 +24,7 @@ class Section:
     chart: dict[str, Any] | None = None
     script: str | None = None
     shows: tuple[str, ...] = ()
+    series: tuple[Series, ...] = ()
 
     def html(self) -> Markup:
         return tag("section", tag("h2", self.title), self.body, id=self.id)

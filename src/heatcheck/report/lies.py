@@ -1,0 +1,55 @@
+"""The texts that show best how a trained adversary looks elsewhere and says the same (paper 2, Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from heatcheck.report.figures import count
+from heatcheck.report.markup import Markup, join, tag
+from heatcheck.report.sections.section import drawing
+from heatcheck.report.source import Run
+from heatcheck.report.telling import FEWEST_TOKENS, HOW_MANY
+
+SAME_OUTPUT = 0.1  # TVD: beyond it the adversary says something else, and its heatmap is no alternative
+
+
+def lies(
+    run: Run, distances: Mapping[str, float], changes: Mapping[str, float], methods: Sequence[str]
+) -> dict[str, Any] | None:
+    """Of the texts whose output stays: those where attention was most certain and moved furthest. `methods` are the
+    heatmaps to show, the adversary's last. Ties go by id."""
+    drawn = set(pc.unique(run.tokens.filter(pc.equal(run.tokens["method"], methods[-1]))["example_id"]).to_pylist())
+    candidates = [
+        (-(row["max_attention"] or 0.0) * distances[example], example)
+        for example, row in run.by_id.items()
+        if example in drawn
+        and example in distances
+        and changes.get(example, 1.0) <= SAME_OUTPUT
+        and (row["n_tokens"] or 0) >= FEWEST_TOKENS
+    ]
+    texts = [
+        {"id": example, "jsd": distances[example], "tvd": changes[example]}
+        for _, example in sorted(candidates)[:HOW_MANY]
+    ]
+    return {"methods": list(methods), "texts": texts} if texts else None
+
+
+def lies_part(found: dict[str, Any] | None, name: str, who: str) -> Markup | None:
+    """`name` is the place of the drawing; `who` says which adversary."""
+    if found is None:
+        return None
+    return join(
+        tag("h3", "The same answer from other words"),
+        tag(
+            "p",
+            f"Heatmaps of the model and of {who}, for the {count(len(found['texts']), 'text')} (of at least "
+            f"{FEWEST_TOKENS} tokens) whose output moves by at most {SAME_OUTPUT:g} and where attention was most "
+            "concentrated and moved furthest. They are the extremes, not typical texts. Each heatmap is scaled by its "
+            "own largest weight.",
+            class_="caption",
+        ),
+        drawing(name),
+    )

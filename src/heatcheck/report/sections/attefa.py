@@ -1,0 +1,136 @@
+"""AtteFa: how far is attention tied to the output? (Amini & Kosseim 2022, Figure 1, Table 3)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatcheck.report.lies import lies, lies_part
+from heatcheck.report.markup import Markup, join, tag
+from heatcheck.report.measures import JSD_BOUND
+from heatcheck.report.methods import cell, folded
+from heatcheck.report.plane import BASE, kinds, liar_name, liars
+from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.series import Series
+from heatcheck.report.source import Row, Run, Variant
+from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, variants_table
+
+# Variant -> (name, what it says)
+VARIANTS = {
+    "published": (
+        "as published",
+        "As published: mean TVD divided by mean JSD / ln 2, at most 1. In the paper LSTMs have 0.01 to 0.12 on real "
+        "texts, token-wise networks 0.19 to 0.44; an adversary that has learned nothing reaches about 0.5 where "
+        "outputs are sure.",
+    ),
+    "relative": (
+        "relative to no reading",
+        "Relative: TVD is first divided by that of a model which always gives the average output. A model that is "
+        "unsure can be imitated by anybody; here 1 means no closer than one who has read nothing.",
+    ),
+    "right": (
+        "where the model is right",
+        "Right: as published, over the texts that the model itself gets right, so that its mistakes do not count.",
+    ),
+}
+SOURCES = {"adversary seed": "adversaries", "base seed": "models"}  # of variance
+
+
+def section(run: Run) -> Section | None:
+    rows = means(run, "attefa")
+    found = [name for name in VARIANTS if any(which.setting == name for which in rows)]
+    if not found:
+        return None
+    own = _series(run)
+    shown = lies(run, own[0].values, own[1].values, ("attention", "attefa_adversary")) if own else None
+    points = list(liars(run, all_bases=True))
+    body = join(
+        lead(
+            "Adversaries, twins of this model, are trained once, without a λ, to give the same outputs from other "
+            "words. AtteFa sets the change of their output against the distance of their attention: 0 means that "
+            "attention moves freely, 1 that it cannot move without the output. ",
+            tag("cite", "Amini & Kosseim 2022, section 3.3, Figure 1, Table 3"),
+        ),
+        drawing("attefa"),
+        _spread(run, found),
+        folded("All adversaries", _table(run, rows, found)),
+        lies_part(shown, "attefa-lies", "AtteFa’s first adversary"),
+    )
+    chart = {
+        "variants": [_chart(rows, name) for name in found],
+        "marks": points,
+        "kinds": kinds(points),
+        "bound": round(JSD_BOUND, 4),
+        "lies": shown,
+    }
+    return Section(
+        "attefa",
+        "AtteFa",
+        "AtteFa: how far is attention tied to the output?",
+        body,
+        chart,
+        "section_attefa.js",
+        tuple(text["id"] for text in shown["texts"]) if shown else (),
+        own,
+    )
+
+
+def _name(which: Which) -> str:
+    return "mean" if which.reference == ALL_SEEDS else liar_name(which)
+
+
+def _chart(rows: dict[Which, Row], variant: str) -> dict[str, Any]:
+    chosen = {which: row for which, row in rows.items() if which.setting == variant}
+    order = sorted(chosen, key=lambda which: which.reference != ALL_SEEDS)  # else as the run gave them
+    name, meaning = VARIANTS[variant]
+    return {
+        "key": variant,
+        "name": name,
+        "meaning": meaning,
+        "rows": [
+            {"id": _name(w), "name": _name(w), "why": None, "cell": cell(chosen[w]), "part": w.reference != ALL_SEEDS}
+            for w in order
+        ],
+    }
+
+
+def _spread(run: Run, found: list[str]) -> Markup | None:
+    """The mean by each definition, and where its variance comes from."""
+    rows = {which.setting: row for which, row in means(run, "attefa").items() if which.reference == ALL_SEEDS}
+    spread = {
+        (row["setting"], row["reference"]): row
+        for row in run.aggregates
+        if row["measure"] == "attefa" and row["statistic"] == "std"
+    }
+    sources = [name for name in SOURCES if any(key[1] == name for key in spread)]
+    lines = [(VARIANTS[name][0], [rows.get(name), *(spread.get((name, s)) for s in sources)]) for name in found]
+    return models_table(("AtteFa", "mean", *(f"std over {SOURCES[source]}" for source in sources)), lines)
+
+
+def _table(run: Run, rows: dict[Which, Row], found: list[str]) -> Markup | None:
+    """A body for each definition: the same adversaries, in the order of the run."""
+    jsds, tvds = (means(run, f"attefa_{name}") for name in ("jsd", "tvd"))
+    f1 = {which.subject: row for which, row in means(run, "attefa_f1").items()}
+
+    def line(which: Which) -> tuple[str, list[Row | None]]:
+        plain = Which(which.subject, which.reference)
+        adversary = f1.get(f"adversary of {which.subject}, {which.reference}")
+        return liar_name(which), [rows[which], jsds.get(plain), tvds.get(plain), adversary]
+
+    return variants_table(
+        ("model · adversary’s seed", "AtteFa", "JSD", "TVD", "F1"),
+        [
+            (name, VARIANTS[name][0], [line(w) for w in rows if w.setting == name and w.reference != ALL_SEEDS])
+            for name in found
+        ],
+    )
+
+
+def _series(run: Run) -> tuple[Series, ...]:
+    """Of the first adversary of this model, whose heatmaps are in the run."""
+    first = next((which for which in of_texts(run, "attefa_jsd") if which.subject == BASE), None)
+    if first is None:
+        return ()
+    return tuple(
+        Series(Variant(measure, f"adversary’s {first.reference}"), of_texts(run, measure).get(first, {}), {})
+        for measure in ("attefa_jsd", "attefa_tvd")
+    )

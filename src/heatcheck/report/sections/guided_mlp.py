@@ -1,0 +1,83 @@
+"""Do attention's weights help a model that sees no context? (Wiegreffe & Pinter 2019, section 3.4, Table 3)"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from heatcheck.method_names import method_name
+from heatcheck.report.markup import join, tag
+from heatcheck.report.methods import best_first, cell, folded
+from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.source import Row, Run
+from heatcheck.report.trained import ALL_SEEDS, means, models_table
+
+# Guide -> (name beside a dot, name in a table)
+GUIDES = {
+    "uniform": ("Equal weights", "Equal weights"),
+    "mlp": ("Learned by itself", "Weights it learned by itself"),
+    "base": ("This model’s", "This model’s attention"),
+    "adversary": ("An adversary’s", "A trained adversary’s attention"),
+}
+FILE = "file:"
+
+
+def section(run: Run) -> Section | None:
+    rows = means(run, "guided_f1")
+    f1 = {which.subject: row for which, row in rows.items() if which.reference == ALL_SEEDS}
+    if not f1:
+        return None
+    added = {which.subject: row for which, row in means(run, "guided_f1_difference").items()}
+    order = best_first(f1, {})
+    by_seed = {which.subject: row for which, row in rows.items() if which.reference is None}
+    body = join(
+        lead(
+            "A small network reads each word alone and is told how much each counts. If this model’s attention says "
+            "which words matter, the network does better with those weights than with equal ones. An adversary whose "
+            "weights are no help is no alternative explanation, however well it imitates. ",
+            tag("cite", "Wiegreffe & Pinter 2019, section 3.4, Table 3"),
+        ),
+        drawing("guided_mlp"),
+        models_table(
+            ("told", "F1", "more than equal weights"), [(guide_name(g), [f1[g], added.get(g)]) for g in order]
+        ),
+        tag(
+            "p",
+            "Intervals cover texts and seeds. Explanation methods guide by the scores they give this model’s "
+            "decisions, as shares.",
+            class_="caption",
+        ),
+        folded("Each seed", models_table(("told", "F1"), [(_seed_name(name), [row]) for name, row in by_seed.items()])),
+    )
+    chart = {
+        "f1": [_dot(guide, f1[guide]) for guide in order],
+        "difference": [_dot(guide, added[guide]) for guide in order if guide in added],
+    }
+    return Section(
+        "guided_mlp",
+        "Guides",
+        "Do attention’s weights help a model that sees no context?",
+        body,
+        chart,
+        "section_guided_mlp.js",
+    )
+
+
+def guide_name(guide: str) -> str:
+    """
+    >>> guide_name("base"), guide_name("lime(samples=200)"), guide_name("file:/a/b/weights.jsonl")
+    ('This model’s attention', 'LIME (samples=200)', 'weights.jsonl')
+    """
+    if guide.startswith(FILE):
+        return PurePath(guide.removeprefix(FILE)).name
+    return GUIDES[guide][1] if guide in GUIDES else method_name(guide)
+
+
+def _seed_name(model: str) -> str:
+    guide, _, seed = model.rpartition(", seed ")
+    return f"{guide_name(guide)}, seed {seed}"
+
+
+def _dot(guide: str, row: Row) -> dict[str, Any]:
+    name = GUIDES[guide][0] if guide in GUIDES else guide_name(guide)
+    return {"id": guide, "name": name, "why": None, "cell": cell(row)}
