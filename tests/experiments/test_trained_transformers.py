@@ -1,0 +1,69 @@
+"""The trained tests on a fine-tuned transformer: its last [CLS] rows are the heads."""
+
+from dataclasses import replace
+
+import pytest
+
+import heatcheck
+from heatcheck import api
+from heatcheck.errors import InputError
+from heatcheck.experiments.attefa import AtteFaConfig
+from heatcheck.experiments.seed_variance import SeedConfig
+from heatcheck.experiments.uniform_attention import UniformConfig
+from heatcheck.models.finetune import FINE_TUNING
+from heatcheck.models.pretrained import TransformerSpec
+from tests.models.test_finetune import reviews
+from tests.tiny import tiny_folder
+
+RECIPE = replace(FINE_TUNING, epochs=2, learning_rate=2e-3, batch_size=16)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tuned")
+    body = tiny_folder(folder / "body", "bert")
+    data = folder / "reviews.csv"
+    rows = [
+        (e, split)
+        for seed, (split, n) in enumerate((("train", 96), ("dev", 24), ("test", 24)))
+        for e in reviews(n, seed)
+    ]
+    data.write_text("text,label,split\n" + "\n".join(f"{e.text},{('no', 'yes')[e.label]},{split}" for e, split in rows))
+    request = api.make_request(
+        None, data, None, 0, {"spec": TransformerSpec(str(body)), "recipe": RECIPE, "threads": 1}
+    )  # fmt: skip
+    api.train_model(request, folder / "model")
+    return folder / "model", data
+
+
+def test_its_heads_are_matched_and_compared(tuned, tmp_path):
+    model, data = tuned
+    run = heatcheck.audit(
+        model, data, out=tmp_path / "run", threads=1, experiments=("attefa", "seed_variance", "uniform_attention"),
+        configs={
+            "attefa": AtteFaConfig(seeds=(1,), epochs=2),
+            "seed_variance": SeedConfig(seeds=(1, 2)),
+            "uniform_attention": UniformConfig(seeds=(1, 2, 3)),
+        },
+    )  # fmt: skip
+    over_all = run.scores[run.scores.example_id.isna() & run.scores.group.isna()].set_index("measure")
+    assert over_all.loc["attefa", "value"].dropna().between(0, 1).all()
+    assert (over_all.loc["attefa_jsd", "value"] > 0).all()
+    assert "uniform_f1_difference" in over_all.index
+    assert {"attention", "attefa_adversary"} <= set(run.tokens.method)
+    assert "adversarial_attention" not in run.description["settings"]["experiments"]
+
+
+def test_a_model_whose_training_is_not_known_is_refused(tuned, tmp_path):
+    _, data = tuned
+    stranger = tiny_folder(tmp_path / "stranger", "bert", ("no", "yes"))
+    with pytest.raises(InputError, match="how it was trained is not known"):
+        heatcheck.run("attefa", stranger, data, out=tmp_path / "run")
+
+
+def test_what_has_no_attention_of_its_own_is_refused(tuned, tmp_path):
+    model, data = tuned
+    with pytest.raises(InputError, match="guided_mlp needs an attention model"):
+        heatcheck.run("guided_mlp", model, data, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"attefa needs an attention model .* or a transformer"):
+        heatcheck.run("attefa", lambda texts: [[0.5, 0.5]] * len(texts), data, out=tmp_path / "run")
