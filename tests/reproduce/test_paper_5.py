@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from heatcheck.reproduce import paper_5, reproduce
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, PAIRS, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_9
 from heatcheck.reproduce.paper_5_page import DATASETS
 from heatcheck.reproduce.paper_5_runs import Runs, contrast, mean_over_pairs
+from tests.reproduce.small import reviews, row, write_sst
 from tests.tiny import tiny_folder
 
 PAPERS = Path(__file__).parents[2].parent / "shared" / "papers"
@@ -78,25 +78,13 @@ def test_the_cases_are_the_papers_and_the_smaller_scale_is_the_transformers_alon
     assert full["imdb-240-minilm-uniform-2-full"].spec == TransformerSpec("minilm", uniform=True)
 
 
-def reviews(n: int, seed: int) -> list[str]:
-    rng = random.Random(seed)
-    words = ("bad sad", "good fun")
-    return [
-        " ".join(rng.sample(f"the film a act {seed} {i} {words[i % 2]}".split(), 8)) + f",{i % 2}" for i in range(n)
-    ]
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     """Two small data sets in the published formats."""
     folder = tmp_path_factory.mktemp("data")
-    (folder / "sst").mkdir()
     (folder / "mrpc").mkdir()
     parts = {"train": reviews(40, 1), "dev": reviews(12, 2), "test": reviews(24, 3)}
-    # The longest sentence of each split is left out, as in paper 1.
-    longest = "the good film a act is fun and not sad,1"
-    rows = [f"{row},{split}" for split, part in parts.items() for row in (*part, longest)]
-    (folder / "sst" / "sst_dataset.csv").write_text("text,label,exp_split\n" + "\n".join(rows) + "\n")
+    write_sst(folder, **parts)
     for split, part in parts.items():
         pairs = (f"{row[-1]}\t{i}\t{i}\t{row[:-2]}\tthe film {row[:8]}\n" for i, row in enumerate(part))
         (folder / "mrpc" / f"msr_paraphrase_{split}.txt").write_text("quality\n" + "".join(pairs))
@@ -126,11 +114,6 @@ def ran(made, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def blocks(ran) -> dict[str, str]:
     return reproduce("paper-5", data_dir=None, out=ran, only=None, limit=None, threads=1, progress=Silent(), run=False)
-
-
-def row(block: str, start: str) -> list[str]:
-    (found,) = [line for line in block.splitlines() if line.startswith(start)]
-    return [cell.strip() for cell in found.strip("|").split("|")]
 
 
 def test_rows_say_what_is_there_and_what_is_not(blocks):

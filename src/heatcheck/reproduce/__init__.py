@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from heatcheck.errors import InputError
 from heatcheck.progress import Progress
-from heatcheck.reproduce import paper_1, paper_5
-from heatcheck.reproduce.paper_1_page import write_page
+from heatcheck.reproduce import paper_1, paper_2, paper_2_page, paper_3, paper_3_page, paper_5
+from heatcheck.reproduce.page import write_page
 
 __all__ = ["PAPERS", "reproduce", "write_page"]
 
@@ -24,6 +24,8 @@ class Paper(NamedTuple):
 
 PAPERS = {
     "paper-1": Paper(paper_1.run_cases, None, paper_1.page),
+    "paper-2": Paper(paper_2.run_cases, paper_2.run_full, paper_2_page.page),
+    "paper-3": Paper(paper_3.run_cases, paper_3.run_full, paper_3_page.page),
     "paper-5": Paper(paper_5.run_cases, paper_5.run_full, paper_5.page),
 }
 

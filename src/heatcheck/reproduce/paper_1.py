@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from heatcheck import api
-from heatcheck.errors import InputError
 from heatcheck.experiments.adversarial_attention import AdversarialConfig
 from heatcheck.experiments.adversary.published import PublishedSettings
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
+from heatcheck.reproduce.cases import command, run_chosen
 from heatcheck.reproduce.paper_1_page import page
 from heatcheck.results import read_run
 from heatcheck.runner import BATTERY, Request
@@ -39,6 +39,10 @@ class Case:
     @property
     def name(self) -> str:
         return f"{self.dataset}-{self.encoder}-{self.attention}"
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return (self.dataset,)
 
     def request(self, data_dir: Path, limit: int | None, threads: int) -> Request:
         spec = ModelSpec(self.encoder, self.attention, hidden=self.hidden, embedding_width=self.embedding_width)
@@ -73,19 +77,14 @@ def run_cases(
     data_dir: Path, out: Path, *, only: Sequence[str] | None, limit: int | None, threads: int, progress: Progress
 ) -> None:
     """Run every case that is not there yet."""
-    names = {case.dataset for case in CASES} | {case.name for case in CASES}
-    for name in only or ():
-        if name not in names:
-            raise InputError(f"paper-1 has no case {name!r}. There are: {', '.join(sorted(names))}.")
-    for case in CASES:
-        if not only or case.dataset in only or case.name in only:
-            progress.say(case.name)
-            request = case.request(data_dir, limit, threads)
-            api.run_request(
-                request, out / case.name, command=f"heatcheck reproduce paper-1 --only {case.name}", progress=progress
-            )
-            if case.published_search:
-                _run_published(case, request, out, progress)
+
+    def run_case(case: Case) -> None:
+        request = case.request(data_dir, limit, threads)
+        api.run_request(request, out / case.name, command=command("paper-1", case), progress=progress)
+        if case.published_search:
+            _run_published(case, request, out, progress)
+
+    run_chosen("paper-1", CASES, only, progress, run_case)
 
 
 def _run_published(case: Case, request: Request, out: Path, progress: Progress) -> None:

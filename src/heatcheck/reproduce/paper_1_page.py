@@ -1,20 +1,16 @@
-"""docs/reproduction/paper-1.md: tables from the run folders that are there, ours beside the paper's.
-
-The page's prose is written by hand; what stands between `<!-- name -->` and `<!-- /name -->` is replaced.
-"""
+"""docs/reproduction/paper-1.md: tables from the run folders that are there, ours beside the paper's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from heatcheck import results
 from heatcheck.measure.intervals import Interval, bootstrap, resampled
+from heatcheck.reproduce.page import Finished, between, joined, number, read_finished
 from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2, Correlation
 
 DATASETS = ("sst", "imdb-paper", "agnews", "babi-1", "babi-2", "babi-3", "snli")
@@ -23,76 +19,10 @@ ENCODERS = ("bilstm", "average", "cnn")
 PART = "¹ Only a part of the paper's training set is here: the row is not comparable."
 
 
-@dataclass(frozen=True)
-class Case:
-    """A finished run and its two tables."""
-
-    name: str
-    labels: tuple[str, ...]
-    task: str
-    scores: pd.DataFrame
-    examples: pd.DataFrame
-
-    def aggregate(
-        self, measure: str, statistic: str = "mean", group: str | None = None, setting: str | None = None
-    ) -> str:
-        """Value with its interval; an empty cell where there is none."""
-        found = self.scores[
-            self.scores["example_id"].isna()
-            & (self.scores["measure"] == measure)
-            & (self.scores["statistic"] == statistic)
-            & (self.scores["group"].isna() if group is None else self.scores["group"] == group)
-            & ((self.scores["setting"] == setting) if setting else True)
-        ]
-        if not len(found) or pd.isna(found.iloc[0]["value"]):
-            return "–"
-        row = found.iloc[0]
-        return number(row["value"]) + ("" if pd.isna(row["low"]) else f" [{number(row['low'])}, {number(row['high'])}]")
-
-    def texts(self, measure: str, setting: str | None = None) -> pd.Series:
-        """A value per text."""
-        chosen = self.scores[
-            self.scores["example_id"].notna()
-            & (self.scores["measure"] == measure)
-            & (self.scores["statistic"] == "value")
-            & ((self.scores["setting"] == setting) if setting else True)
-        ]
-        return chosen.set_index("example_id")["value"].dropna()
-
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """Question answering has no classes to tell apart; the paper gives it overall."""
-        return (None,) if self.task == "qa" else self.labels
-
-
-def number(value: float | None) -> str:
-    """
-    >>> number(None)
-    '–'
-    >>> number(0.3456), number(-0.021), number(1.0)
-    ('.346', '-.021', '1.000')
-    """
-    if value is None:
-        return "–"
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
-
-
-def read_case(out: Path, name: str) -> Case | None:
-    folder = out / name
-    if not (folder / "run.json").exists():
-        return None
-    description = results.read_run(folder)
-    if description["status"] != "finished":
-        return None
-    data = description["dataset"]
-    scores, examples = (results.read_table(folder, table).to_pandas() for table in ("scores", "examples"))
-    return Case(name, tuple(data["labels"]), data["task"], scores, examples)
-
-
 def page(out: Path) -> dict[str, str]:
     """The blocks of the page by name."""
     names = [f"{d}-{e}-{a}" for d in DATASETS for e in ENCODERS for a in ("additive", "dot")]
-    cases = {name: case for name in names if (case := read_case(out, name)) is not None}
+    cases = {name: case for name in names if (case := read_finished(out / name)) is not None}
     blocks: dict[str, Callable[[], Iterator[str]]] = {
         "table-1": lambda: table_1(cases),
         "table-2": lambda: table_2(cases),
@@ -100,20 +30,7 @@ def page(out: Path) -> dict[str, str]:
         "figures-4-5": lambda: figures_4_5(cases, out),
         "figures-6-8": lambda: figures_6_8(cases),
     }
-    return {name: "\n".join(lines()) for name, lines in blocks.items()}
-
-
-def write_page(path: Path, blocks: dict[str, str]) -> None:
-    """Replace the blocks in the page, which keeps its prose; a new page is the blocks alone."""
-    text = (
-        path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in blocks)
-    )
-    for name, block in blocks.items():
-        filled = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
-        before, _, rest = text.partition(f"<!-- {name} -->")
-        text = before + filled + rest.partition(f"<!-- /{name} -->")[2]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    return joined(blocks)
 
 
 def title(name: str) -> str:
@@ -121,7 +38,7 @@ def title(name: str) -> str:
     return f"{TITLES.get(dataset, dataset.replace('babi-', 'bAbI '))} | {encoder}, {attention}"
 
 
-def table_1(cases: dict[str, Case]) -> Iterator[str]:
+def table_1(cases: dict[str, Finished]) -> Iterator[str]:
     yield "| data | model | texts | measure | paper (BiLSTM) | ours |"
     yield "|---|---|---|---|---|---|"
     for name, case in cases.items():
@@ -134,7 +51,7 @@ def table_1(cases: dict[str, Case]) -> Iterator[str]:
     yield PART
 
 
-def table_2(cases: dict[str, Case]) -> Iterator[str]:
+def table_2(cases: dict[str, Finished]) -> Iterator[str]:
     yield "| data | model | class | τ_g paper | ours | sig. paper | ours | τ_loo paper | ours | sig. paper | ours |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for name, case in cases.items():
@@ -149,7 +66,7 @@ def table_2(cases: dict[str, Case]) -> Iterator[str]:
     yield "Mean ± standard deviation over texts, [95% interval of the mean]; “sig.” is the share with p < .05."
 
 
-def _correlation(case: Case, measure: str, group: str | None, theirs: Correlation | None) -> tuple[str, ...]:
+def _correlation(case: Finished, measure: str, group: str | None, theirs: Correlation | None) -> tuple[str, ...]:
     mean = case.aggregate(measure, "mean", group, "kendall")
     spread = case.aggregate(measure, "std", group, "kendall").split(" ")[0]
     share = case.aggregate(measure, "significant_fraction", group, "kendall")
@@ -162,7 +79,7 @@ def _correlation(case: Case, measure: str, group: str | None, theirs: Correlatio
 BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
 
 
-def figure_3(cases: dict[str, Case]) -> Iterator[str]:
+def figure_3(cases: dict[str, Finished]) -> Iterator[str]:
     heads = " | ".join(f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
     yield f"| data | model | all texts | {heads} |"
     yield "|---|---|---|---|---|---|---|"
@@ -180,17 +97,16 @@ def _median(values: pd.Series) -> str:
 
 
 def _interval(values: pd.Series, statistic: Callable[..., np.ndarray]) -> str:
-    found = bootstrap(values.to_numpy(dtype=float), statistic, seed=0)
-    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+    return between(bootstrap(values.to_numpy(dtype=float), statistic, seed=0))
 
 
-def figures_4_5(cases: dict[str, Case], out: Path) -> Iterator[str]:
+def figures_4_5(cases: dict[str, Finished], out: Path) -> Iterator[str]:
     yield "| data | model | solver | mean ε-max JSD | JSD > .6 | Spearman(max α, JSD) | max α ≥ .5: mean JSD |"
     yield "|---|---|---|---|---|---|---|"
     for name, case in cases.items():
         yield _adversary_row(title(name), case)
     for kept in ("epsilon", "0.05"):
-        published = read_case(out, f"sst-bilstm-additive-published-{kept}")
+        published = read_finished(out / f"sst-bilstm-additive-published-{kept}")
         if published is not None:
             within = "ε" if kept == "epsilon" else "0.05, as their code"
             yield _adversary_row(f"SST | bilstm, additive (kept within {within})", published)
@@ -198,7 +114,7 @@ def figures_4_5(cases: dict[str, Case], out: Path) -> Iterator[str]:
     yield "ε = .01, for bAbI .05. `exact` is certified, `search` and `published` are lower bounds. JSD is at most .693."
 
 
-def _adversary_row(named: str, case: Case) -> str:
+def _adversary_row(named: str, case: Finished) -> str:
     values = case.texts("adversarial_jsd")
     most = case.examples.set_index("example_id")["max_attention"].reindex(values.index)
     solver = case.scores.loc[case.scores["measure"] == "adversarial_jsd", "setting"].iloc[0]
@@ -206,12 +122,11 @@ def _adversary_row(named: str, case: Case) -> str:
     share = _interval((values > 0.6).astype(float), np.mean)
     x, y = rankdata(values.to_numpy()), rankdata(most.to_numpy())
     found = resampled(lambda rows: float(np.corrcoef(x[rows], y[rows])[0, 1]), len(values), seed=0)
-    rank = f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
     mean_peaked = f"{_interval(peaked, np.mean)} ({len(peaked):,})" if len(peaked) else "–"
-    return f"| {named} | {solver} | {case.aggregate('adversarial_jsd')} | {share} | {rank} | {mean_peaked} |"
+    return f"| {named} | {solver} | {case.aggregate('adversarial_jsd')} | {share} | {between(found)} | {mean_peaked} |"
 
 
-def figures_6_8(cases: dict[str, Case]) -> Iterator[str]:
+def figures_6_8(cases: dict[str, Finished]) -> Iterator[str]:
     """The paper prints means over its data sets only, so ours get one too."""
     heads = ("Fig. 6: τ(LOO, grad) − τ(attn, LOO)", "Fig. 7: τ(LOO, grad) − τ(attn, grad)")
     yield f"| data | {heads[0]} | {heads[1]} | Fig. 8: τ(attn, LOO), average − BiLSTM |"
@@ -221,15 +136,15 @@ def figures_6_8(cases: dict[str, Case]) -> Iterator[str]:
         case, average = (cases.get(f"{dataset}-{encoder}-additive") for encoder in ("bilstm", "average"))
         if case is None:
             continue
-        between, loo = case.texts("tau_gradient_loo", "kendall"), case.texts("tau_loo", "kendall")
-        differences = [between - loo, between - case.texts("tau_gradient", "kendall")]
+        both, loo = case.texts("tau_gradient_loo", "kendall"), case.texts("tau_loo", "kendall")
+        differences = [both - loo, both - case.texts("tau_gradient", "kendall")]
         if average is not None:
             differences.append(average.texts("tau_loo", "kendall") - loo)
         cells = ["", "", "not run yet"]
         for place, values in enumerate(differences):
             found = bootstrap(values.dropna().to_numpy(), np.mean, seed=0)
             columns[place].append(found)
-            cells[place] = f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+            cells[place] = between(found)
         yield f"| {title(f'{dataset}-bilstm-additive').split(' | ')[0]} | {' | '.join(cells)} |"
     if columns[0]:
         means = (number(float(np.mean([i.value for i in column]))) if column else "" for column in columns)

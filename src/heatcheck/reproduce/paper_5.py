@@ -15,13 +15,13 @@ from pathlib import Path
 
 from heatcheck import api
 from heatcheck.data.dataset import DEV
-from heatcheck.errors import InputError
 from heatcheck.experiments.agreement import AgreementConfig
 from heatcheck.models.finetune import FINE_TUNING
 from heatcheck.models.fit import Recipe
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
+from heatcheck.reproduce.cases import command, run_chosen
 from heatcheck.reproduce.paper_5_page import page
 from heatcheck.results import read_run
 from heatcheck.runner import Request
@@ -65,6 +65,10 @@ class Case:
     @property
     def name(self) -> str:
         return f"{self.dataset}-{self.model}-{self.weighting}-{self.seed}{self.part}"
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return (self.dataset,)
 
     def training(self, data_dir: Path, threads: int) -> Request:
         """Train, and predict the whole test set."""
@@ -131,25 +135,22 @@ def run_cases(
     chosen: Sequence[Case] = CASES,
 ) -> None:
     """Run every case that is not there yet. `limit`: explain fewer texts, for a trial."""
-    names = {case.dataset for case in chosen} | {case.name for case in chosen}
-    for name in only or ():
-        if name not in names:
-            raise InputError(f"paper-5 has no case {name!r}. There are: {', '.join(sorted(names))}.")
-    for case in chosen:
-        if not only or case.dataset in only or case.name in only:
-            progress.say(case.name)
-            fewer = case if limit is None else replace(case, texts=min(limit, case.texts))
-            run_case(fewer, data_dir, out, threads=threads, progress=progress)
+
+    def run(case: Case) -> None:
+        fewer = case if limit is None else replace(case, texts=min(limit, case.texts))
+        run_case(fewer, data_dir, out, threads=threads, progress=progress)
+
+    run_chosen("paper-5", chosen, only, progress, run)
 
 
 run_full = partial(run_cases, chosen=FULL_CASES)
 
 
 def run_case(case: Case, data_dir: Path, out: Path, *, threads: int, progress: Progress) -> None:
-    training, command = case.training(data_dir, threads), f"heatcheck reproduce paper-5 --only {case.name}"
-    api.run_request(training, out / case.name, command=command, progress=progress)
+    training, said = case.training(data_dir, threads), command("paper-5", case)
+    api.run_request(training, out / case.name, command=said, progress=progress)
     model = str(Path(read_run(out / case.name)["model"]["folder"]).resolve())
-    api.run_request(case.on_dev(training, model), out / f"{case.name}-dev", command=command, progress=progress)
+    api.run_request(case.on_dev(training, model), out / f"{case.name}-dev", command=said, progress=progress)
     if case.weighting == "softmax":
         agreed = case.agreement(training, model)
-        api.run_request(agreed, out / f"{case.name}-agreement", command=command, progress=progress)
+        api.run_request(agreed, out / f"{case.name}-agreement", command=said, progress=progress)

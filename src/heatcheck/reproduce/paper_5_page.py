@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heatcheck.experiments.ranking import LARGEST_DELTA
-from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.paper_1_page import number
+from heatcheck.reproduce.page import NOT_YET, between, joined, number
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, METHODS, PAIRS, TABLE_3, TABLE_4, TABLE_9, TAUS, Accuracy
 from heatcheck.reproduce.paper_5_questions import question_1, question_2
 from heatcheck.reproduce.paper_5_runs import Runs, contrast, mean_over_pairs
@@ -33,7 +32,6 @@ LABELS = {
     "flow": "flow",
 }
 ATTRIBUTIONS = METHODS[1:]
-NOT_YET = "not run yet"
 NOTES = (
     "¹ 18,000 of SNLI's 549,367 training pairs are here: accuracies are not comparable. "
     "² MRPC; the paper's numbers beside it are Quora's. ³ Our MiniLM; the paper's numbers beside it are DistilBERT's. "
@@ -56,18 +54,13 @@ def page(out: Path) -> dict[str, str]:
         "question-2": lambda: question_2(runs, DATASETS, TITLES),
         "completeness": lambda: completeness(runs),
     }
-    return {name: "\n".join(lines()) for name, lines in blocks.items()}
+    return joined(blocks)
 
 
 def named(method: str, runs: Runs, model: str) -> str:
     """Marked if on some data set the median text's scores miss their sum by more than a ranked method's may."""
     missed = [runs.deltas(dataset, model).get(method, 0.0) for dataset in DATASETS]
     return LABELS[method] + (" †" if max(missed) > LARGEST_DELTA else "")
-
-
-def between(found: Interval) -> str:
-    low, high = (number(x) for x in (found.low, found.high))
-    return f"{number(found.value)} [{low}, {high}]"
 
 
 def there(runs: Runs) -> Iterator[str]:

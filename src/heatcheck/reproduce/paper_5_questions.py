@@ -13,7 +13,7 @@ from itertools import combinations, product
 import numpy as np
 
 from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.paper_1_page import number
+from heatcheck.reproduce.page import NOT_YET, between, number
 from heatcheck.reproduce.paper_5_numbers import METHODS, PAIR, PAIRS, SINGLE, TAUS
 from heatcheck.reproduce.paper_5_runs import Runs, Samples, contrast, mean_over_pairs
 
@@ -21,7 +21,6 @@ from heatcheck.reproduce.paper_5_runs import Runs, Samples, contrast, mean_over_
 WITH_ATTENTION = tuple(pair for pair in PAIRS if METHODS[0] in pair)
 WITHOUT = tuple(pair for pair in PAIRS if METHODS[0] not in pair)
 KINDS = {"attention with the five attributions": WITH_ATTENTION, "the attributions with each other": WITHOUT}
-NOT_YET = "not run yet"
 
 
 def question_1(runs: Runs, datasets: Mapping[str, str], titles: Mapping[str, str]) -> Iterator[str]:
@@ -71,10 +70,6 @@ def _difference(
 
 def _between_models(runs: Runs, datasets: Sequence[str], pairs: Sequence[tuple[str, str]], marks: bool = False) -> str:
     return between(_difference(runs, datasets, pairs, marks))
-
-
-def between(found: Interval | None) -> str:
-    return NOT_YET if found is None else f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
 
 
 def _overall(runs: Runs, datasets: Mapping[str, str], pairs: Sequence[tuple[str, str]], marks: bool) -> str:

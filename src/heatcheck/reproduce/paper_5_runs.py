@@ -20,6 +20,7 @@ from heatcheck.experiments.agreement import compare_all
 from heatcheck.explain.method import parse
 from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
 from heatcheck.measure.ranks import kendall
+from heatcheck.reproduce.page import is_finished
 from heatcheck.reproduce.paper_5_numbers import METHODS
 
 SEEDS = (0, 1, 2)
@@ -74,10 +75,6 @@ class Runs:
             there = next(filter(is_finished, folders), None)
             if there is not None:
                 yield seed, there
-
-
-def is_finished(folder: Path) -> bool:
-    return (folder / "run.json").exists() and results.read_run(folder)["status"] == "finished"
 
 
 def short(method: str) -> str:

@@ -1,0 +1,49 @@
+"""Running a paper's cases, each an ordinary run folder below `out`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from heatcheck.errors import InputError
+from heatcheck.progress import Progress
+
+
+class Named(Protocol):
+    """`groups`: further names by which --only finds it, such as its data set."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+
+
+Case = TypeVar("Case", bound=Named)
+
+
+def run_chosen(
+    paper: str,
+    cases: Sequence[Case],
+    only: Sequence[str] | None,
+    progress: Progress,
+    run_case: Callable[[Case], None],
+) -> None:
+    """One after another, in their order."""
+    for case in chosen(paper, cases, only):
+        progress.say(case.name)
+        run_case(case)
+
+
+def chosen(paper: str, cases: Sequence[Case], only: Sequence[str] | None) -> Iterator[Case]:
+    """All, or those that `only` names."""
+    known = {name for case in cases for name in (case.name, *case.groups)}
+    for name in only or ():
+        if name not in known:
+            raise InputError(f"{paper} has no case {name!r}. There are: {', '.join(sorted(known))}.")
+    return (case for case in cases if not only or {case.name, *case.groups} & set(only))
+
+
+def command(paper: str, case: Named) -> str:
+    """What run.json says it came from."""
+    return f"heatcheck reproduce {paper} --only {case.name}"
