@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import importlib
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -21,7 +22,7 @@ import torch
 from heatcheck import report, results, runner
 from heatcheck.attributions import Attributions
 from heatcheck.data.dataset import Dataset
-from heatcheck.data.sources import DEFAULT, Columns
+from heatcheck.data.sources import DEFAULT, Columns, is_named
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
@@ -98,6 +99,7 @@ class Options(TypedDict, total=False):
     labels: Mapping[str, str]
     data_dir: Path
     skip_bad_rows: bool
+    words: tuple[Path, ...]
     split: str
     spec: ModelSpec | TransformerSpec
     recipe: Recipe
@@ -290,9 +292,58 @@ def explaining_configs(
     return found
 
 
+FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: the setting's name, and how it is read
+    "seeds": ("seeds", lambda text: numbers(text, int, "--seeds")),
+    "bases": ("bases", lambda text: numbers(text, int, "--bases")),
+    "lambdas": ("lambdas", lambda text: numbers(text, float, "--lambdas")),
+    "guides": ("guides", split),
+    "margin": ("margin", float),
+    "apart": ("apart", int),
+    "adversary-epochs": ("epochs", int),
+    "stop-at": ("stop_at", float),
+    "select-on": ("selected_on", str),
+}
+
+
+def trained_config(experiment: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a test that trains, from the flags that were given. guided_mlp passes those on that are its
+    adversary's."""
+    given = {flag: value for flag, value in flags.items() if value is not None}
+    if not given or experiment not in EXPERIMENTS:
+        return {}
+    config = EXPERIMENTS[experiment].config()
+    inner = getattr(config, "adversary", None)
+    own, passed = {}, {}
+    for flag, value in given.items():
+        name, read = FLAGS[flag]
+        if EXPERIMENTS[experiment].models is not None and hasattr(config, name):
+            own[name] = read(value)
+        elif hasattr(inner, name):
+            passed[name] = read(value)
+        else:
+            raise InputError(f"--{flag} is not for {experiment}. Leave it out.")
+    if inner is not None and passed:
+        own["adversary"] = replace(inner, **passed)
+    return {experiment: replace(config, **own)}
+
+
+def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, ...]:
+    """
+    >>> numbers("0, 1e-3", float, "--lambdas")
+    (0.0, 0.001)
+    """
+    try:
+        return tuple(kind(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        what = "whole numbers" if kind is int else "numbers"
+        raise InputError(f"{flag} {text!r}: not {what} with commas between them.") from error
+
+
 def default_folder(what: str, request: Request) -> Path:
     model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
-    return Path("runs") / f"{what}-{Path(request.data).stem.replace(':', '-')}-{model}"
+    data = request.data if is_named(request.data) else Path(request.data).stem
+    plain = re.sub(r"[^\w.-]+", "-", data).strip("-")
+    return Path("runs") / f"{what}-{plain}-{model}"
 
 
 def available_cores() -> int:

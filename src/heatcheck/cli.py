@@ -90,6 +90,53 @@ EpsilonFlag = Annotated[
     float | None,
     typer.Option("--epsilon", help="adversarial_attention: how much the output may move. Default: the paper's."),
 ]
+WordsFlag = Annotated[
+    list[Path] | None,
+    typer.Option("--words", help="Mock data: a list of words for each class, negative first. Repeat it for each."),
+]
+TRAINED = "Tests that train (uniform_attention, seed_variance, guided_mlp, trained_adversary, attefa)"
+SeedsFlag = Annotated[
+    str | None,
+    typer.Option("--seeds", rich_help_panel=TRAINED, help="Of the models that are trained: 1,2,3. Default: paper 2's."),
+]
+BasesFlag = Annotated[
+    str | None,
+    typer.Option("--bases", rich_help_panel=TRAINED, help="attefa: seeds of further models to attack."),
+]
+LambdasFlag = Annotated[
+    str | None,
+    typer.Option("--lambdas", rich_help_panel=TRAINED, help="trained_adversary: weights of the distance, 0,0.001,1."),
+]
+GuidesFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--guides",
+        rich_help_panel=TRAINED,
+        help="guided_mlp: some of uniform, mlp, base, adversary, any method of `list explainers`, file:weights.jsonl.",
+    ),
+]
+MarginFlag = Annotated[
+    float | None,
+    typer.Option("--margin", rich_help_panel=TRAINED, help="uniform_attention: F1 that attention must add. 0.01."),
+]
+AdversaryEpochsFlag = Annotated[
+    int | None,
+    typer.Option("--adversary-epochs", min=1, rich_help_panel=TRAINED, help="At most so many. Default: the papers'."),
+]
+ApartFlag = Annotated[
+    int | None,
+    typer.Option(
+        "--apart", rich_help_panel=TRAINED, help="trained_adversary: so many for each λ, far from each other."
+    ),
+]
+StopFlag = Annotated[
+    float | None,
+    typer.Option("--stop-at", rich_help_panel=TRAINED, help="trained_adversary: no larger λ once this JSD is reached."),
+]
+SelectFlag = Annotated[
+    str | None,
+    typer.Option("--select-on", rich_help_panel=TRAINED, help="Best epoch of an adversary by: dev, test or train."),
+]
 
 
 def _version(asked: bool) -> None:
@@ -135,6 +182,7 @@ def audit(
     trust_remote_code: RemoteFlag = False,
     max_length: MaxLengthFlag = None,
     windows: WindowsFlag = False,
+    words: WordsFlag = None,
 ) -> None:
     """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job.
 
@@ -142,7 +190,7 @@ def audit(
     """
     from heatcheck import api
 
-    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
+    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words)
     options |= _training(encoder, attention, epochs, vectors)
     options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
     options["configs"] = api.explaining_configs(methods, special_tokens=special_tokens, audit=True)
@@ -182,20 +230,40 @@ def run(
     trust_remote_code: RemoteFlag = False,
     max_length: MaxLengthFlag = None,
     windows: WindowsFlag = False,
+    words: WordsFlag = None,
+    seeds: SeedsFlag = None,
+    bases: BasesFlag = None,
+    lambdas: LambdasFlag = None,
+    guides: GuidesFlag = None,
+    margin: MarginFlag = None,
+    adversary_epochs: AdversaryEpochsFlag = None,
+    apart: ApartFlag = None,
+    stop_at: StopFlag = None,
+    select_on: SelectFlag = None,
 ) -> None:
-    """Run one experiment."""
+    """Run one experiment.
+
+    Tests that train take minutes to hours; their models are trained side by side on the cores there are.
+    """
     from heatcheck import api
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
     if experiment != "adversarial_attention" and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
-    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device)
+    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words)
     options["experiments"] = (experiment,)
     options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
     options["configs"] = api.explaining_configs(
         methods, special_tokens=special_tokens, rationales=rationales, kind=rationale_format
     )
     options["configs"]["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
+    options["configs"] |= api.trained_config(
+        experiment,
+        {
+            "seeds": seeds, "bases": bases, "lambdas": lambdas, "guides": guides, "margin": margin, "apart": apart,
+            "adversary-epochs": adversary_epochs, "stop-at": stop_at, "select-on": select_on,
+        },
+    )  # fmt: skip
     request = api.make_request(_model(model), data, limit, seed, options)
     _finish(request, out or api.default_folder(experiment, request))
 
@@ -242,6 +310,8 @@ def train(
     revision: RevisionFlag = None,
     trust_remote_code: RemoteFlag = False,
     max_length: MaxLengthFlag = None,
+    words: WordsFlag = None,
+    heads: Annotated[int, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts.")] = 1,
 ) -> None:
     """Train one of our own attention models, or fine-tune a transformer (--model)."""
     from heatcheck import api
@@ -252,10 +322,14 @@ def train(
         )
     else:
         training = _training(encoder, attention, 8, vectors)
-        training["spec"] = replace(training["spec"], temperature=temperature, weighting=weighting, pairing=pairing)
+        training["spec"] = replace(
+            training["spec"], temperature=temperature, weighting=weighting, pairing=pairing, heads=heads
+        )
     changes = {"epochs": epochs, "learning_rate": learning_rate}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
-    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device) | training
+    options = (
+        _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words) | training
+    )
     request = api.make_request(None, data, None, seed, options)
     with _bars() as progress:
         subject = api.train_model(request, out, progress=progress)
@@ -439,13 +513,20 @@ def _columns(text: str | None, pair: str | None, label: str | None, split: str |
 
 
 def _options(
-    columns: Any, labels: str | None, data_dir: Path | None, skip_bad_rows: bool, threads: int | None, device: str
+    columns: Any,
+    labels: str | None,
+    data_dir: Path | None,
+    skip_bad_rows: bool,
+    threads: int | None,
+    device: str,
+    words: list[Path] | None,
 ) -> Any:
     """Flags that were given, as the options of the Python API."""
     from heatcheck.data.sources import parse_labels
 
     options = {"columns": columns, "data_dir": data_dir, "skip_bad_rows": skip_bad_rows, "device": device}
     options |= {} if labels is None else {"labels": parse_labels(labels)}
+    options |= {"words": tuple(words)} if words else {}
     return options if threads is None else {**options, "threads": threads}
 
 

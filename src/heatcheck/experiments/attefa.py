@@ -31,7 +31,7 @@ from heatcheck.batch import Example
 from heatcheck.experiments.rows import by_id, predicted_names, token_scores
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import Imitation
-from heatcheck.experiments.trained.jobs import Training, recipe_of, twin
+from heatcheck.experiments.trained.jobs import Training, check_selection, recipe_of, twin
 from heatcheck.experiments.trained.models import PREDICTED, Trained, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
 from heatcheck.experiments.trained_adversary import adversary_recipe, attended_words
@@ -59,6 +59,7 @@ class AtteFaConfig:
     def __post_init__(self) -> None:
         check_seeds(self.seeds, "attefa", at_least=1)
         check_seeds(self.bases, "attefa", at_least=0)
+        check_selection(self.selected_on)
 
 
 def attefa_models(subject: Subject[Any], config: AtteFaConfig, done: Mapping[str, Path]) -> Iterator[Training]:

@@ -30,7 +30,7 @@ from heatcheck.errors import InputError
 from heatcheck.experiments.rows import by_id, predicted_names, token_scores
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import SPARSE, TINY, Imitation
-from heatcheck.experiments.trained.jobs import Training, recipe_of, twin
+from heatcheck.experiments.trained.jobs import Training, check_selection, recipe_of, twin
 from heatcheck.experiments.trained.models import REACHED, Trained, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
 from heatcheck.measure.distributions import tvd
@@ -59,6 +59,7 @@ class AdversaryConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds, "trained_adversary", at_least=1)
+        check_selection(self.selected_on)
         if not self.lambdas:
             raise InputError("trained_adversary: no λ is given. Give --lambdas 0,0.001 for example.")
         for weight in self.lambdas:

@@ -110,8 +110,7 @@ class Training:
     selected_on: str = "dev"
 
     def __post_init__(self) -> None:
-        if self.selected_on not in SELECTED_ON:
-            raise InputError(f"An epoch is selected on {' or '.join(SELECTED_ON)}, not on {self.selected_on!r}.")
+        check_selection(self.selected_on)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -163,6 +162,11 @@ class Training:
 
 
 Job = Training | Guide
+
+
+def check_selection(on: str) -> None:
+    if on not in SELECTED_ON:
+        raise InputError(f"The best epoch is chosen by {', '.join(SELECTED_ON[:-1])} or {SELECTED_ON[-1]}, not {on!r}.")
 
 
 def twin(subject: Subject[Any], *, uniform: bool = False) -> ModelSpec | TransformerSpec:

@@ -1,0 +1,84 @@
+"""The commands of the tests that train, from words to tables and back, and wrong input."""
+
+import sys
+
+import pytest
+
+from heatcheck import cli
+from heatcheck.api import Run
+from tests.toys import write_reviews
+
+
+def main(arguments: list[str]) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["heatcheck", *arguments])
+        patch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli-trained")
+    data = write_reviews(folder / "reviews.csv", 160)
+    quick = ["--epochs", "2", "--vectors", "none", "--threads", "1"]
+    assert main(["train", "--encoder", "mlp", "--data", str(data), "--out", str(folder / "model"), *quick]) == 0
+    return folder / "model", data
+
+
+def command(model, *more: str) -> list[str]:
+    folder, data = model
+    return ["run", more[0], "--model", str(folder), "--data", str(data), "--threads", "1", *more[1:]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "headline"),
+    [
+        (["uniform_attention", "--seeds", "1,2,3", "--margin", "0.02"], "uniform_f1_difference"),
+        (["seed_variance", "--seeds", "1,2"], "seed_jsd"),
+        (["guided_mlp", "--seeds", "1", "--guides", "uniform,base,gradient"], "guided_f1"),
+        (["trained_adversary", "--lambdas", "0,0.1", "--adversary-epochs", "2"], "trained_adversary_area"),
+        (["attefa", "--seeds", "1", "--adversary-epochs", "2"], "attefa"),
+    ],
+)
+def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline):
+    assert main([*command(model, *flags), "--out", str(tmp_path / "run")]) == 0
+    run = Run(tmp_path / "run")
+    assert headline in set(run.scores.measure)
+    assert run.description["status"] == "finished"
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f'id="{flags[0]}"' in page
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["trained_adversary", "--lambdas", "-0.1"], "below 0"),
+        (["trained_adversary", "--lambdas", "much"], "not numbers"),
+        (["seed_variance", "--seeds", "1"], "at least 2 seeds"),
+        (["seed_variance", "--seeds", "1,1"], "given twice"),
+        (["seed_variance", "--margin", "0.1"], "--margin is not for seed_variance"),
+        (["correlation", "--seeds", "1,2"], "--seeds is not for correlation"),
+        (["guided_mlp", "--guides", "moon"], "moon"),
+        (["trained_adversary", "--select-on", "luck"], "luck"),
+    ],
+)
+def test_wrong_flags_get_a_sentence_and_leave_nothing(model, tmp_path, capsys, flags, said):
+    assert main([*command(model, *flags), "--out", str(tmp_path / "run")]) == 2
+    error = capsys.readouterr().err
+    assert said in " ".join(error.split())
+    assert "Traceback" not in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_mock_data_of_own_words(tmp_path):
+    files = []
+    for name, words in (("bad", "bad\npoor\ndull"), ("good", "good\ngreat\nfine")):
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_text(words)
+    flags = ["--data", "mock-2(train=60, dev=20, test=10)", "--words", str(files[0]), "--words", str(files[1])]
+    quick = ["--encoder", "mlp", "--epochs", "1", "--vectors", "none", "--threads", "1"]
+    assert main(["train", *flags, *quick, "--out", str(tmp_path / "model")]) == 0
+    run = ["run", "ground_truth", "--model", str(tmp_path / "model"), *flags, "--methods", "attention,gradient"]
+    assert main([*run, "--out", str(tmp_path / "run")]) == 0
