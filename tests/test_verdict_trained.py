@@ -60,7 +60,9 @@ def test_attention_is_needed_if_it_adds_more_than_the_margin() -> None:
 )
 def test_a_guide_must_help_and_fails_below_one_point(value: float, half: float, outcome: str) -> None:
     others = [mean("guided_f1_difference", 0.2, 0.01, name, "uniform") for name in ("mlp", "adversary", "lime")]
-    assert one(*others, mean("guided_f1_difference", value, half, "base", "uniform")).outcome == outcome
+    finding = one(*others, mean("guided_f1_difference", value, half, "base", "uniform"))
+    assert finding.outcome == outcome
+    assert finding.threshold == (0.01 if outcome == "fails" else 0.0)
 
 
 def adversary(*points: tuple[float, float, float], setting: str = "seed 50", half: float = 0.004) -> list[Score]:

@@ -166,7 +166,7 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         meaning,
         "guided_f1_difference",
         *found[:3],
-        0.0,
+        POINT if outcome == "fails" else 0.0,
     )
 
 
@@ -205,7 +205,7 @@ def _by_chance(means: pd.DataFrame) -> float:
     return seeds.found.high if seeds else 0.0
 
 
-QUESTION = "Can a trained twin give the same answers while it looks elsewhere?"
+QUESTION = "Would a trained twin that looks elsewhere give other answers?"
 
 
 def _cheapest(liar: Liar) -> Finding:
@@ -282,12 +282,12 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
     yield Finding(
         "attefa",
         outcome,
-        "How far is attention tied to the output (AtteFa)?",
+        "Is attention tied to the output (AtteFa)?",
         f"AtteFa is {found['published']} as published, and {relative} relative to a model that has read nothing "
         f"(0: attention is free, 1: tied to the output). The adversaries are at a mean JSD of {moved:.2f} "
         f"({relative.n:,} texts).",
         meaning,
-        "attefa",
+        "attefa_relative",
         *relative[:3],
         HALF_WAY,
     )

@@ -80,6 +80,7 @@ MEASURES = {
     "trained_adversary_area": _by_method("mean output change along the curve", "area under the curve", 0, 1),
     "trained_adversary_apart": _by_method("distance between adversaries", "JSD between adversaries", 0, JSD_BOUND),
     "attefa": _by_method("AtteFa", "AtteFa", 0, 1),
+    "attefa_relative": _by_method("AtteFa, relative to no reading", "AtteFa, relative", 0, 1),
     "attefa_f1": _by_method("F1 of AtteFa’s adversary", "F1", 0, 1),
     "attefa_jsd": _by_method("distance to the attention of AtteFa’s adversary", "AtteFa JSD", 0, JSD_BOUND),
     "attefa_tvd": _by_method("output change of AtteFa’s adversary", "AtteFa TVD", 0, 1),

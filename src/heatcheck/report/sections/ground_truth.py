@@ -7,12 +7,13 @@ from typing import Any
 from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
-from heatcheck.report.methods import footnotes, table
+from heatcheck.report.methods import Body, footnotes, table
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.source import Run, Variant
 
 MEASURES = ("auprc", "precision_at_k")
 TEXTS = {"model right": "right", "model wrong": "wrong"}  # other rows of these measures are plausibility's
+CHANCE = "chance"  # a random order of the words, exactly
 
 
 def section(run: Run) -> Section | None:
@@ -32,7 +33,7 @@ def section(run: Run) -> Section | None:
         tag(
             "div",
             drawing("ground_truth"),
-            tag("div", table("method", "mean", [dots_table(run, v, _name(v)) for v in found]), _apart()),
+            tag("div", table("method", "mean", [_body(run, variant) for variant in found]), _apart()),
             class_="split",
         ),
         footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
@@ -61,12 +62,17 @@ def _name(variant: Variant) -> str:
     return f"{measure(variant.measure).short}, {variant.setting}"
 
 
+def _body(run: Run, variant: Variant) -> Body:
+    made = dots_table(run, variant, _name(variant))
+    return made._replace(lines=[line._replace(name=CHANCE) if line.name == RANDOM else line for line in made.lines])
+
+
 def _chart(run: Run, variant: Variant) -> dict[str, Any]:
     made = dots(run, variant)
     short = measure(variant.measure).short
     return {
         **made,
-        "guides": [["chance" if name == RANDOM else name, at] for name, at in made["guides"]],
+        "guides": [[CHANCE if name == RANDOM else name, at] for name, at in made["guides"]],
         "measure": short,
         "texts": TEXTS[str(variant.setting)],
         "axis": f"{short} (1: all planted words first)",
