@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from heatcheck.data.reading import Column, Columns, Row, collate
 from heatcheck.data.words import LONGEST_WORD, WordRules
 
 PAD, UNKNOWN, START, END = range(4)
+REMEMBERED = 2048  # texts, which one experiment after another reads
 MARKS = ("<pad>", "<unk>", "<start>", "<end>")
 
 
@@ -25,15 +27,20 @@ class Vocabulary:
     n_labels: int
     max_length: int = 1000
     _ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _remembered: Callable[[Example], Row] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_ids", {word: i for i, word in enumerate(self.words)})
+        object.__setattr__(self, "_remembered", functools.lru_cache(REMEMBERED)(self._row))
 
     def __len__(self) -> int:
         return len(self.words)
 
     def row(self, example: Example) -> Row:
         """One example as numbers: <start> text <end>, then <start> pair <end> if there is one."""
+        return self._remembered(example)
+
+    def _row(self, example: Example) -> Row:
         texts = [(TEXT, example.text)] if example.pair is None else [(TEXT, example.text), (PAIR, example.pair)]
         parts = [self._columns(segment, text) for segment, text in texts]
         return Row(example, np.concatenate([columns for columns, _ in parts], axis=1), any(cut for _, cut in parts))

@@ -32,22 +32,23 @@ def token_scores(
     targets: Sequence[str],
 ) -> Iterator[TokenScores]:
     """One method's scores for the tokens of `scored`, with the characters they stand for."""
-    batch, scores, scored = batch.to("cpu"), scores.cpu(), scored.cpu()
+    columns = (batch.segments, *batch.offsets.unbind(-1), scores)
+    by_row = [column.detach().cpu().numpy() for column in columns]  # one row of an array is far faster than of a tensor
+    inside = scored.cpu().numpy()
     for row, (name, target) in enumerate(zip(batch.example_ids, targets, strict=True)):
-        here = scored[row]
-        segments = batch.segments[row, here].tolist()
-        spans = batch.offsets[row, here].tolist()
+        positions = inside[row].nonzero()[0]
+        segments, starts, ends, here = (column[row, positions].tolist() for column in by_row)
         texts = {TEXT: examples[name].text, 1 - TEXT: examples[name].pair or ""}
         yield TokenScores(
             example_id=name,
             method=method,
             target=target,
             segments=segments,
-            positions=here.nonzero().squeeze(1).tolist(),
-            starts=[start for start, _ in spans],
-            ends=[end for _, end in spans],
-            tokens=[texts[s][start:end] for s, (start, end) in zip(segments, spans, strict=True)],
-            scores=scores[row, here].tolist(),
+            positions=positions.tolist(),
+            starts=starts,
+            ends=ends,
+            tokens=[texts[s][start:end] for s, start, end in zip(segments, starts, ends, strict=True)],
+            scores=here,
         )
 
 
