@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from heatcheck.errors import InputError
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Silent
-from heatcheck.reproduce import paper_2, reproduce
+from heatcheck.reproduce import paper_2, reproduce, write_page
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_2_numbers import TABLE_2, TABLE_3, TABLE_4, TABLE_5
+from heatcheck.reproduce.paper_2_page import PICTURE
+from heatcheck.reproduce.plane import LEFT, RIGHT, WIDTH
 from tests.reproduce.small import reviews, row, write_sst
 
 PAPERS = Path(__file__).parents[2].parent / "shared" / "papers"
@@ -164,6 +167,20 @@ def test_figures_3_5_and_6_have_all_their_marks(blocks, ran):
         assert cells[3].split()[0] == number(of_class.median())
         assert cells[3].endswith(f"({len(of_class)})")
     assert len(row(blocks["figure-6"], "| SST | 0.001 |")) == 6
+
+
+def test_the_picture_has_every_mark_at_its_place(blocks, tmp_path):
+    write_page(tmp_path / "page.md", {name: blocks[name] for name in ("figure-5", PICTURE)})
+    assert "svg" not in (tmp_path / "page.md").read_text()
+    root = ElementTree.fromstring((tmp_path / PICTURE).read_text())
+    sst, imdb = root.findall("{*}g")
+    assert len(sst.findall("{*}circle")) == len(TABLE_5["sst"]) + 2
+    assert len(imdb.findall("{*}circle")) == len(TABLE_5["imdb-paper"])
+    signs = [text.text for text in sst.findall("{*}text") if text.text in "▲■+"]
+    assert signs == ["▲", "■", "■", "■", "+"]
+    # The paper's last point on IMDB: JSD .691 of .7 is nearly at the right end of the axis.
+    x = max(float(circle.get("cx")) for circle in imdb.findall("{*}circle"))
+    assert x == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) * 0.691 / 0.7, abs=0.1)
 
 
 def test_adversaries_apart_have_a_row_each(blocks, ran):

@@ -150,13 +150,18 @@ def line(*cells: str) -> str:
 
 
 def write_page(path: Path, blocks: Mapping[str, str]) -> None:
-    """Replace the blocks in the page, which keeps its prose; a new page is the blocks alone."""
+    """Replace the blocks in the page, which keeps its prose; a new page is the blocks alone. Pictures (`name.svg`)
+    become files beside it."""
+    pictures = {name: block for name, block in blocks.items() if name.endswith(".svg")}
+    tables = {name: block for name, block in blocks.items() if name not in pictures}
     text = (
-        path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in blocks)
+        path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in tables)
     )
-    for name, block in blocks.items():
+    for name, block in tables.items():
         filled = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
         before, _, rest = text.partition(f"<!-- {name} -->")
         text = before + filled + rest.partition(f"<!-- /{name} -->")[2]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+    for name, picture in pictures.items():
+        path.with_name(name).write_text(picture, encoding="utf-8")

@@ -189,11 +189,11 @@ def extension(runs: Runs, what: str) -> Lines:
     """One row for each variant, with what it is compared with."""
     columns = ["base F1", "adversaries", "F1", "TVD", "JSD", "AtteFa", "relative"]
     columns += ["AtteFa by adversary seed", "by base seed"] if what == "bases" else []
-    yield from heading("data", "encoder", what, *columns)
+    yield from heading("data", "encoder", *([] if what == "encoder" else [what]), *columns)
     for case in rows(what):
         run = runs.get(case.name)
         cells = [NOT_YET] * 9 if run is None else [*_measured(run), *_sources(run)]
-        yield line(case.dataset, case.encoder, _varied(case, what), *cells[: len(columns)])
+        yield line(case.dataset, case.encoder, *_varied(case, what), *cells[: len(columns)])
     yield ""
     yield NOTES.get(
         what, "Of several adversaries mean ± standard deviation; [95% interval: texts and seeds resampled]."
@@ -207,10 +207,10 @@ NOTES = {
 }
 
 
-def _varied(case: Case, what: str) -> str:
-    """What tells the row from the others."""
+def _varied(case: Case, what: str) -> list[str]:
+    """What tells the row from the others, if not its encoder."""
     values = {"temperature": f"{case.temperature:g}", "heads": f"{case.heads}", "bases": f"{1 + len(case.bases)}"}
-    return values.get(what, case.variant) if what != "encoder" else case.encoder
+    return [] if what == "encoder" else [values.get(what, case.variant)]
 
 
 def rows(what: str) -> Sequence[Case]:

@@ -1,0 +1,143 @@
+"""Paper 2's figures as tables, and Figure 5 as a picture too.
+
+Adversaries that are far from each other, which the paper names as future work, are here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from heatcheck.measure.intervals import Interval, bootstrap
+from heatcheck.reproduce.page import NOT_YET, Finished, Lines, between, heading, line
+from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
+from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, sweep
+from heatcheck.reproduce.plane import Panel, Point, picture
+
+BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
+BOTH = ("jsd", "tvd")
+
+
+def figure_3(runs: Runs) -> Lines:
+    """Seeds beside paper 1's adversary: medians by bins of maximum attention instead of violins."""
+    bins = (f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
+    yield from heading("data", "predicted class", "attention of", "all texts", *bins)
+    for dataset in SWEPT:
+        run = runs.get(dataset)
+        if run is None:
+            yield line(TITLES[dataset], *[NOT_YET] * 7)
+            continue
+        for label in run.labels:
+            for name, measure in (("other seeds", "seed_jsd"), ("paper 1's adversary", "adversarial_jsd")):
+                yield line(TITLES[dataset], label, name, *_by_attention(run, label, measure))
+    yield ""
+    yield (
+        "Median JSD to the base model's attention, [95% interval over texts] and number of texts; of other seeds each "
+        "text's mean. Paper 1's adversary is the exact one (ε = .01)."
+    )
+
+
+def _by_attention(run: Finished, label: str, measure: str) -> list[str]:
+    values = run.texts(measure).groupby(level=0).mean()
+    examples = run.examples.set_index("example_id").loc[values.index]
+    values, most = values[examples["predicted"] == label], examples["max_attention"][examples["predicted"] == label]
+    return [_median(values), *(_median(values[(most >= low) & (most < high)]) for low, high in BINS)]
+
+
+def _median(values: pd.Series) -> str:
+    if not len(values):
+        return "–"
+    return f"{between(bootstrap(values.to_numpy(dtype=float), np.median, seed=0))} ({len(values):,})"
+
+
+def figure_5(runs: Runs) -> Lines:
+    """Every mark of the figure as a row; the curve is in table 5."""
+    yield from heading("data", "mark", "mean JSD", "mean TVD")
+    for dataset in SWEPT:
+        if dataset not in runs:
+            yield line(TITLES[dataset], *[NOT_YET] * 3)
+            continue
+        run = runs[dataset]
+        for name, jsd, tvd in marks(run):
+            yield line(TITLES[dataset], name, between(jsd, "–"), between(tvd, "–"))
+        height = between(run.find("trained_adversary_area"), "–")
+        yield line(TITLES[dataset], "*mean height of the curve*", "", height)
+    yield ""
+    yield (
+        "[95% interval over texts; of several seeds over both.] The height is the area under the curve of TVD over JSD "
+        "from the base model (0, 0) to the farthest adversary, divided by that distance: 0 if lying costs nothing."
+    )
+
+
+class Mark(NamedTuple):
+    name: str
+    jsd: Interval | None
+    tvd: Interval | None
+
+
+def marks(run: Finished) -> list[Mark]:
+    """The points of the figure, by growing λ for the curve."""
+    uniform = run.scores[(run.scores["measure"] == "uniform_jsd") & run.scores["example_id"].isna()]
+    found = [Mark("other seeds ▲", *(run.find(f"seed_{m}", reference="all seeds") for m in BOTH))]
+    for name in sorted(uniform["reference"].unique()):
+        found.append(Mark(f"{name} ■", *(run.find(f"uniform_{m}", reference=name) for m in BOTH)))
+    found.append(Mark("paper 1's adversary +", *(run.find(f"adversarial_{m}") for m in BOTH)))
+    for weight in sweep(run):
+        found.append(Mark(f"adversary, λ = {weight:g} ●", *reversed(at_lambda(run, weight)[1:])))
+    return found
+
+
+def drawn(runs: Runs) -> Lines:
+    """The same as a picture, with the paper's curve."""
+    panels = []
+    for dataset in SWEPT:
+        found = marks(runs[dataset]) if dataset in runs else []
+        points = [(m.name, Point(m.jsd.value, m.tvd.value)) for m in found if m.jsd is not None and m.tvd is not None]
+        panels.append(
+            Panel(
+                TITLES[dataset],
+                [point for name, point in points if name.endswith("●")],
+                [Point(theirs.jsd, theirs.true_tvd) for theirs in TABLE_5[dataset].values()],
+                [(name[-1], point) for name, point in points if not name.endswith("●")],
+            )
+        )
+    yield picture(panels)
+
+
+def figure_6(runs: Runs) -> Lines:
+    yield from heading("data", "λ", *(f"{which} class: {m}" for which in ("first", "second") for m in ("TVD", "JSD")))
+    for dataset in SWEPT:
+        run = runs.get(dataset)
+        for weight in sweep(run) if run else ():
+            groups: Sequence[str] = run.labels if run else ()
+            cells = (
+                [between(found, "–") for group in groups for found in at_lambda(run, weight, group)[1:]] if run else []
+            )
+            yield line(TITLES[dataset], f"{weight:g}", *cells)
+        if run is None:
+            yield line(TITLES[dataset], *[NOT_YET] * 5)
+    yield ""
+    yield "By predicted class: first is negative, second positive. [95% interval over texts.]"
+
+
+def apart(run: Finished | None) -> Lines:
+    """Adversaries of one λ that are far from the base and from each other: the paper's future work."""
+    yield from heading("adversary", "F1", "TVD to base", "JSD to base", "JSD to number 1", "JSD to number 2")
+    if run is None:
+        yield line(*[NOT_YET] * 6)
+        return
+    settings = run.scores[run.scores["measure"] == "trained_adversary_jsd"]["setting"].unique()
+    for place, setting in enumerate(sorted(settings), start=1):
+        own = [
+            run.find("trained_adversary_f1", subject=setting),
+            *(run.find(f"trained_adversary_{m}", setting=setting) for m in ("tvd", "jsd")),
+        ]
+        others = [
+            run.find("trained_adversary_apart", subject=f"number {k}", reference=f"number {place}") for k in (1, 2)
+        ]
+        yield line(f"number {place}", *(between(f, "–") for f in own), *(between(f, "") for f in others))
+    yield ""
+    yield f"SST, λ = {GUIDE}, one seed; [95% interval over texts]."
