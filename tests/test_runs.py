@@ -138,6 +138,14 @@ def command(out: Path, data: Path) -> list[str]:
     return [sys.executable, "-m", "heatcheck.cli", "audit", *flags]
 
 
+def test_two_processes_with_the_same_run_do_not_hurt_each_other(tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 120)
+    both = [subprocess.Popen(command(tmp_path / "run", data), stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert subprocess.run(command(tmp_path / "alone", data), stdout=subprocess.DEVNULL, check=True).returncode == 0
+    assert table_bytes(tmp_path / "run") == table_bytes(tmp_path / "alone")
+
+
 def killed_when(what: str, out: Path, data: Path) -> bool:
     """Start the command, and SIGKILL it as soon as a file that matches `what` is there. False if it finished first."""
     process = subprocess.Popen(command(out, data), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -199,7 +199,7 @@ def read_table(folder: Path, name: str, columns: Sequence[str] | None = None) ->
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")  # two processes may write it
     partial.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(partial, path)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock
 
 from heatcheck import results
 from heatcheck.batch import PAIR, TEXT, Example
@@ -129,12 +130,13 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
         shards[name] = folders
         durations[name] = time.monotonic() - began - sum(durations.values())
     progress.task("tables", 1)
-    write_tables(out, shards, subject.labels, origin, configs)
-    description = _describe(request, data, subject, examples, model_folder)
-    over_all = aggregates(out)
-    notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
-    extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
-    results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
+    with FileLock(store.root / ".tables.lock"):  # two processes may do the same run
+        write_tables(out, shards, subject.labels, origin, configs)
+        description = _describe(request, data, subject, examples, model_folder)
+        over_all = aggregates(out)
+        notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
+        extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
+        results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
     progress.advance(1)
     return out
 
@@ -221,7 +223,7 @@ def claim(out: Path, request: Request, command: str) -> None:
                 f"{out}: holds another run ({other.get('command') or 'made in Python'}). "
                 "Give another --out, or delete that folder."
             )
-    elif out.exists() and (not out.is_dir() or any(p.name != ".run.json.part" for p in out.iterdir())):
+    elif out.exists() and (not out.is_dir() or any(not p.name.startswith(".run.json.") for p in out.iterdir())):
         raise InputError(f"{out}: exists and is not a heatcheck run. Give another --out.")
     running = {"schema_version": SCHEMA_VERSION, "identity": identity, "command": command, "status": "running"}
     results.write_json(out / "run.json", running)

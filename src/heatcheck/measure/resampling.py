@@ -48,6 +48,8 @@ def interval(values: Float[ndarray, "R"]) -> Interval:
     >>> interval(np.array([2.0, 1.0, 2.0, 3.0])).value
     2.0
     """
+    if np.isnan(values).all():
+        return Interval(float("nan"), None, None)
     tail = (1 - CONFIDENCE) / 2
     low, high = np.nanquantile(values[1:], [tail, 1 - tail])
     return Interval(float(values[0]), float(low), float(high))

@@ -61,7 +61,7 @@ def write(run_folder: Path, to: Path | None = None) -> Path:
     """Write the report whole or not at all; by default as report.html into the run's folder."""
     path = Path(to) if to is not None else Path(run_folder) / "report.html"
     page = render(run_folder)
-    partial = path.with_name(f".{path.name}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")  # two processes may write it
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(page, encoding="utf-8", newline="\n")
