@@ -441,7 +441,7 @@ def list_(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="paper-1 or paper-5")],
+    paper: Annotated[str, typer.Argument(help="paper-1, paper-2, paper-3 or paper-5")],
     data_dir: DataDirFlag = None,
     out: Annotated[
         Path | None,
@@ -450,11 +450,11 @@ def reproduce(
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Put the tables into this Markdown page.")] = None,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only these data sets; may be repeated.")] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only these cases, data sets or parts; may be repeated.")] = None,
     limit: LimitFlag = None,
     threads: ThreadsFlag = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The paper's scale where ours is smaller (paper-5: many hours).")
+        bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")
     ] = False,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Run nothing: tables from the runs that are finished.")
