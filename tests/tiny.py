@@ -42,6 +42,11 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 2, "bos_token_id": 2, "eos_token_id": 3}),
     "llama": ("LlamaConfig", {**SIZES, "num_key_value_heads": 1, "bos_token_id": 2, "eos_token_id": 3}),
 }
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {  # whose attention is no map, or that are refused
+    "longformer": ("LongformerConfig", {**SIZES, "attention_window": 4}),
+    "mpnet": ("MPNetConfig", SIZES),
+    "convbert": ("ConvBertConfig", {**SIZES, "embedding_size": 32}),
+}
 DECODERS = ("gpt2", "llama")
 
 
@@ -50,7 +55,7 @@ def tiny_tokenizer(family: str) -> Any:
     words = Tokenizer(models.WordPiece({w: i for i, w in enumerate(VOCABULARY)}, unk_token="[UNK]"))
     words.normalizer = normalizers.BertNormalizer()
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    templates = {"xlnet": ("$A [SEP] [CLS]", "$A [SEP] $B:1 [SEP]:1 [CLS]:1")}
+    templates = {"xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2")}
     single, pair = templates.get(family, ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"))
     if family not in DECODERS:
         marks = [("[CLS]", 2), ("[SEP]", 3)]
@@ -73,7 +78,7 @@ def tiny_folder(
     folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), *, seed: int = 0, **more: Any
 ) -> Path:
     """A checkpoint folder as its maker would have saved it. Weights are large enough for outputs to differ."""
-    name, settings = FAMILIES[family]
+    name, settings = {**FAMILIES, **OTHERS}[family]
     config = getattr(transformers, name)(
         **{**settings, "vocab_size": len(VOCABULARY), "pad_token_id": 0, **more},
         id2label=dict(enumerate(labels)),
@@ -91,6 +96,8 @@ def tiny_folder(
 
 
 def tiny_subject(
-    folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), **spec: Any
+    folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), **more: Any
 ) -> Subject[HuggingFaceClassifier]:
-    return load_pretrained(TransformerSpec(str(tiny_folder(folder / family, family, labels)), **spec))
+    """`more` are fields of the spec, or of the network's config."""
+    spec = {name: more.pop(name) for name in list(more) if name in TransformerSpec.__dataclass_fields__}
+    return load_pretrained(TransformerSpec(str(tiny_folder(folder / family, family, labels, **more)), **spec))

@@ -10,14 +10,13 @@ import torch
 
 from heatcheck.batch import join, keep_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain import attention as module
+from heatcheck.explain import tap
 from heatcheck.explain.attention import (
     ONE_LAYER,
     AttentionWeights,
     AttentionXGradient,
     Flow,
     Rollout,
-    attention_weights,
     over_heads,
 )
 from heatcheck.explain.method import Method
@@ -50,8 +49,9 @@ def maps_of_one(family, batch):
     """L H T T of a text alone, from the network itself."""
     network = family_subject(family).model.network
     inputs = {"input_ids": batch.token_ids, "attention_mask": batch.mask.long()}
-    if family_subject(family).model.segments:
-        inputs["token_type_ids"] = batch.segments
+    types = family_subject(family).model.types
+    if types is not None:
+        inputs["token_type_ids"] = types(batch)
     with eager_attention(network):
         return torch.cat(network(**inputs, output_attentions=True).attentions)
 
@@ -259,12 +259,13 @@ def test_a_long_text_is_the_mean_over_its_windows(tmp_path, method, name):
     assert held.max() > 1
 
 
-def test_pieces_are_bounded_by_tokens_squared(monkeypatch):
+def test_pieces_are_bounded_by_all_the_weights_that_they_keep(monkeypatch):
+    """Two layers of two heads: four maps of tokens² each."""
     subject = family_subject("bert")
     (batch,) = subject.batches(random_examples(6, labels=3, longest=10), 6)
     whole, sizes = scores(Rollout(), subject.model, batch), []
     maps = subject.model.logits_and_maps
-    monkeypatch.setattr(module, "SQUARES_AT_ONCE", 2 * batch.mask.shape[1] ** 2)
+    monkeypatch.setattr(tap, "WEIGHTS_AT_ONCE", 2 * 4 * batch.mask.shape[1] ** 2)
     monkeypatch.setattr(subject.model, "logits_and_maps", lambda e, b: (sizes.append(len(b)), maps(e, b))[1])
     torch.testing.assert_close(scores(Rollout(), subject.model, batch), whole, atol=1e-6, rtol=1e-4)
     assert sizes == [2, 2, 2]
@@ -277,7 +278,7 @@ def test_our_models_weights_are_all_there_is_to_roll_out(task, labels):
     batch = vocabulary.batch(examples)
     with torch.no_grad():
         expected = model.attend(model.encode(model.embed(batch), batch), batch)[:, 0]
-    for method in (AttentionWeights(), AttentionWeights(0, 0), attention_weights, Rollout(), Flow()):
+    for method in (AttentionWeights(), AttentionWeights(0, 0), Rollout(), Flow()):
         found = method(model, batch, predicted_probability)
         torch.testing.assert_close(found.scores, expected)
         assert found.notes == ((ONE_LAYER,) if isinstance(method, Rollout | Flow) else ())

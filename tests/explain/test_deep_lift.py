@@ -13,10 +13,11 @@ from transformers import DistilBertConfig, DistilBertForSequenceClassification
 from heatcheck.batch import join, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import slopes
-from heatcheck.explain.deep_lift import DeepLift, emptied, multipliers
+from heatcheck.explain.deep_lift import DeepLift, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
 from heatcheck.explain.deep_shap import FALLBACK, DeepShap
 from heatcheck.explain.differences import Twin, plain, twin
+from heatcheck.explain.hiding import emptied
 from heatcheck.explain.types import ProbabilityOf, predicted_probability
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example, join, replace_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain import hiding
+from heatcheck.explain import pieces
 from heatcheck.explain.surrogate import (
     KernelShap,
     Lime,
@@ -243,7 +243,7 @@ def test_company_order_padding_and_batch_size_do_not_change_the_scores(tmp_path,
     torch.testing.assert_close(explain(join([batch, other]))[:4, : batch.mask.shape[1]], together, **close)
     one = trim(rows(batch, torch.tensor([2])))
     torch.testing.assert_close(explain(one)[0], together[2, : one.mask.shape[1]], **close)
-    monkeypatch.setattr(hiding, "ON_CPU", 50)
+    monkeypatch.setattr(pieces, "TOKENS_ON_CPU", 50)
     torch.testing.assert_close(explain(batch), together, **close)
     assert (
         float(

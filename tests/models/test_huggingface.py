@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from heatcheck.batch import rows, trim
+from heatcheck.batch import PAIR, Example, rows, trim
+from heatcheck.errors import InputError
+from heatcheck.explain import method
+from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
-from tests.tiny import DECODERS, FAMILIES, tiny_subject
+from tests.tiny import DECODERS, FAMILIES, tiny_subject, tiny_tokenizer
 from tests.toys import random_examples
 
 
 @pytest.fixture(params=FAMILIES)
 def family(request):
     return request.param
+
+
+@pytest.fixture
+def tokenizer_of(monkeypatch):
+    """Another tokenizer than the family's own, for the models made after it."""
+
+    def change(family, **changes):
+        made = tiny_tokenizer(family)
+        for name, value in changes.items():
+            setattr(made, name, value)
+        monkeypatch.setattr("tests.tiny.tiny_tokenizer", lambda _: made)
+
+    return change
 
 
 @pytest.mark.parametrize("task", ["single", "pair"])
@@ -73,9 +92,93 @@ def test_a_text_that_fits_needs_no_window_and_a_long_one_is_the_mean_of_its_wind
     assert (covered == batch.mask).all()
 
 
-def test_offsets_are_the_characters_of_each_token(tmp_path):
-    from heatcheck.batch import Example
+def test_a_model_that_padding_does_not_touch_is_padded_on_the_right(tmp_path):
+    """Rounding must not decide: a network that reads the mean of its tokens is the same from both sides."""
+    subject = tiny_subject(tmp_path, "bert")
+    network = subject.model.network
+    network.bert.pooler = None
+    forward = network.bert.forward
 
+    def mean_of_tokens(*args, attention_mask, position_ids=None, **more):
+        found = forward(*args, attention_mask=attention_mask, position_ids=position_ids, **more)
+        inside = attention_mask[..., None].to(found[0])
+        mean = (found[0] * inside).sum(1) / inside.sum(1)
+        return (found[0], mean * (1 + 1e-7 * attention_mask.shape[1]))  # rounding, larger than it is
+
+    network.bert.forward = mean_of_tokens
+    network.forward = lambda inputs_embeds, attention_mask, position_ids=None: SimpleNamespace(
+        logits=network.classifier(
+            mean_of_tokens(inputs_embeds=inputs_embeds, attention_mask=attention_mask, position_ids=position_ids)[1]
+        )
+    )
+    settings = {name: getattr(subject.model, name) for name in ("pad_id", "mask_id", "max_length", "ordinary_ids")}
+    assert not HuggingFaceClassifier(network, types=None, **settings).left
+
+
+def test_a_model_that_padding_changes_on_both_sides_is_refused(tmp_path):
+    with pytest.raises(InputError, match="ConvBertForSequenceClassification gives another output for a text with padd"):
+        tiny_subject(tmp_path, "convbert")
+
+
+def test_longformer_is_entered_and_says_that_it_has_no_maps(tmp_path):
+    subject = tiny_subject(tmp_path, "longformer")
+    (batch,) = subject.batches(random_examples(4, longest=9), 8)
+    with torch.no_grad():
+        for row, logits in enumerate(subject.model.predict(batch)):
+            inside = batch.mask[row]
+            alone = subject.model.network(input_ids=batch.token_ids[row, inside][None]).logits[0]
+            torch.testing.assert_close(logits, alone, atol=1e-5, rtol=1e-4)
+    scalar = probability_of_prediction(subject.model, batch)
+    assert method("gradient").explain(subject.model, batch, scalar).scores.isfinite().all()
+    for name in ("attention", "rollout", "attention_x_gradient", "value_zeroing"):
+        with pytest.raises(InputError, match=r"does not let every token attend|cannot follow the attention of Long"):
+            method(name).explain(subject.model, batch, scalar)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "longformer", "mpnet", "gpt2", "electra"])
+def test_as_many_tokens_as_fit_are_read_and_no_more(tmp_path, family, tokenizer_of):
+    tokenizer_of(family, model_max_length=10**9)
+    shifted = family in ("roberta", "longformer", "mpnet")  # two positions are never used
+    subject = tiny_subject(tmp_path, family, max_position_embeddings=22 if shifted else 20, pad_token_id=1)
+    assert subject.model.max_length == 20
+    (batch,) = subject.batches([Example("long", "good " * 50, 0)], 1)
+    assert batch.mask.sum() == subject.model.max_length
+    with torch.no_grad():
+        assert subject.model.predict(batch).isfinite().all()
+        ids = torch.full((1, subject.model.max_length + 1), 7)
+        with pytest.raises((IndexError, RuntimeError)):
+            subject.model.network(input_ids=ids)
+
+
+def test_the_two_texts_are_told_apart_even_where_their_token_types_are_not(tmp_path, tokenizer_of):
+    """XLNet's last mark has a type of its own, and some tokenizers give both texts the same type."""
+    tokenizer_of("xlnet")
+    subject = tiny_subject(tmp_path / "a", "xlnet")
+    (batch,) = subject.batches([Example("x", "good film", 0, "not bad")], 1)
+    assert batch.segments.tolist() == [[0, 0, 0, 1, 1, 1, 1]]
+    assert subject.model.types(batch).tolist() == [[0, 0, 0, 1, 1, 1, 2]]
+    tokenizer_of("gpt2", model_input_names=["input_ids", "token_type_ids", "attention_mask"])
+    subject = tiny_subject(tmp_path / "b", "gpt2")
+    (batch,) = subject.batches([Example("x", "good film", 0, "not bad")], 1)
+    assert (batch.segments == PAIR).tolist() == [[False, False, True, True]]
+    given = subject.reader.tokenizer("good film", "not bad", return_tensors="pt")
+    assert subject.model.types(batch).tolist() == given["token_type_ids"].tolist()
+    with torch.no_grad():
+        expected = subject.model.network(**given).logits
+        torch.testing.assert_close(subject.model.predict(batch), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_token_types_that_the_network_does_not_take_are_not_given(tmp_path, tokenizer_of):
+    for family in ("roberta", "distilbert", "deberta"):
+        tokenizer_of("bert")
+        more = {"type_vocab_size": 1} if family == "roberta" else {}
+        subject = tiny_subject(tmp_path, family, **more)
+        assert subject.model.types is None
+        (batch,) = subject.batches([Example("x", "good film", 0, "not bad")], 1)
+        assert subject.model.predict(batch).isfinite().all()
+
+
+def test_offsets_are_the_characters_of_each_token(tmp_path):
     subject = tiny_subject(tmp_path)
     text, pair = "The films  are Sadly 映画 🎬 good", "not bad."
     (batch,) = subject.batches([Example("x", text, 0, pair)], 1)

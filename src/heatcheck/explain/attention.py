@@ -23,14 +23,12 @@ from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch
 from heatcheck.errors import InputError
-from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure import flow as graphs
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 
-SQUARES_AT_ONCE = 1 << 20  # rows × tokens² of one forward pass: every layer and head keeps that many weights
 TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
 ROUNDING = 0.02  # of a row of weights in half precision
 ONE_LAYER = "a model with one layer of attention: these are the attention weights"
@@ -65,9 +63,6 @@ class AttentionWeights:
         layer = maps[:, numbered(self.layer, maps.shape[1], "layer", model)]
         rows = layer[torch.arange(len(layer), device=layer.device), :, model.readout(batch)]
         return rows.mean(1) if self.head is None else rows[:, numbered(self.head, rows.shape[1], "head", model)]
-
-
-attention_weights = AttentionWeights()
 
 
 @dataclass(frozen=True)
@@ -123,10 +118,10 @@ class AttentionXGradient:
             return Explanation(_own_products(model, batch, scalar), signed=True)
         network = tappable(model, "attention_x_gradient")
 
-        def products(whole: Batch) -> Float[Tensor, "N T"]:
-            return in_pieces(lambda some: self._products(network, some, scalar), whole, TOKENS_AT_ONCE_BACKWARDS)
+        def products(some: Batch) -> Float[Tensor, "N T"]:
+            return self._products(network, some, scalar)
 
-        return Explanation(per_window(products, model, batch), signed=True)
+        return Explanation(per_window(products, network, batch, TOKENS_AT_ONCE_BACKWARDS), signed=True)
 
     def _products(self, model: HuggingFaceClassifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "N T"]:
         layers: list[Tensor] = []
@@ -193,10 +188,7 @@ def _from_maps(read: Read, model: object, batch: Batch, method: str) -> Float[Te
         _check_weights(maps, model, some, method)
         return read(maps, model, some)
 
-    def windows(whole: Batch) -> Float[Tensor, "N T"]:
-        return in_pieces(scores, whole, min(TOKENS_AT_ONCE, SQUARES_AT_ONCE // max(whole.mask.shape[1], 1)))
-
-    return per_window(windows, model, batch)
+    return per_window(scores, model, batch)
 
 
 def _check_weights(maps: Float[Tensor, "N L H T T"], model: object, batch: Batch, method: str) -> None:

@@ -17,8 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heatcheck.batch import Batch, replace_tokens
+from heatcheck.batch import Batch
 from heatcheck.explain.differences import plain, twin
+from heatcheck.explain.hiding import emptied
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
@@ -80,8 +81,3 @@ def attribution(
     empty_ids, row = baseline.token_ids, torch.arange(len(batch), device=batch.token_ids.device)
     found = in_pieces(in_one_piece, replace(batch, window=row), TOKENS_AT_ONCE)
     return found[:, :-1], found[:, -1]
-
-
-def emptied(model: Classifier, batch: Batch) -> Batch:
-    """Paper 5's baseline: every word is padding, the marks stay."""
-    return replace_tokens(batch, batch.words, model.pad_id)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
-from heatcheck.explain.deep_lift import attribution, emptied
+from heatcheck.explain.deep_lift import attribution
+from heatcheck.explain.hiding import emptied
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
 

@@ -14,14 +14,11 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
+from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.explain.types import Scalar
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.readout import readout_only
 
-# Padded tokens of one pass. A processor is fastest while what a layer makes of them stays in its cache (measured with
-# MiniLM: 1,200 to 1,600 tokens; 8,000 take a tenth longer); a GPU wants many.
-ON_CPU, ELSEWHERE = 1536, TOKENS_AT_ONCE
 HIDING = {
     "mask": "the model's mask token stands in the word's place",
     "pad": "the padding token stands there, and is read",
@@ -38,21 +35,20 @@ def hidden(model: Predictor, batch: Batch, keep: Bool[Tensor, "B T"], hide: str)
     """Only the words of `keep` are still there."""
     gone = batch.words & ~keep
     if hide == "delete":
-        return _deleted(model, batch, gone)
+        return never_empty(keep_tokens(batch, ~gone), model.pad_id)
     return replace_tokens(batch, gone, model.mask_id if hide == "mask" else model.pad_id)
 
 
-def _deleted(model: Predictor, batch: Batch, gone: Bool[Tensor, "B T"]) -> Batch:
-    """A decoder reads no marks: where nothing would be left, one padding token stands for the empty text."""
-    stays = batch.mask & ~gone
-    empty = ~stays.any(1, keepdim=True)
-    if bool(empty.any()):
-        first = torch.zeros_like(stays)
-        first[:, 0] = True
-        alone = first & empty
-        batch = dataclasses.replace(replace_tokens(batch, alone, model.pad_id), mask=batch.mask | alone)
-        stays = stays | alone
-    return keep_tokens(batch, stays)
+def emptied(model: Predictor, batch: Batch, hide: str = "pad") -> Batch:
+    """Without any word; marks stay. The usual baseline: paper 5's."""
+    return hidden(model, batch, torch.zeros_like(batch.mask), hide)
+
+
+def never_empty(batch: Batch, pad_id: int) -> Batch:
+    """A decoder reads no marks: where nothing is left, one padding token stands for the empty text."""
+    first = torch.zeros_like(batch.mask)
+    first[:, 0] = ~batch.mask.any(1)
+    return dataclasses.replace(replace_tokens(batch, first, pad_id), mask=batch.mask | first)
 
 
 def run_hidden(
@@ -64,30 +60,16 @@ def run_hidden(
     hide: str,
 ) -> Tensor:
     """`function` of text `row[n]` with only the words of `keep[n]`, for each n: in pieces, equal edits once. It may ask
-    the model for its output, nothing else.
-
-    Edits of similar length run together, so that little of what runs is padding.
-    """
+    the model for its output, nothing else."""
     edits, where = torch.unique(torch.cat([row[:, None], keep.to(row)], dim=1), dim=0, return_inverse=True)
     row, keep = edits[:, 0], edits[:, 1:].bool()
     lengths = (batch.mask[row] & (keep | ~batch.words[row]) if hide == "delete" else batch.mask[row]).sum(1)
-    order = lengths.argsort(stable=True)
-    at_once = max(1, (ON_CPU if row.device.type == "cpu" else ELSEWHERE) // max(int(lengths.max()), 1))
+
+    def some(index: Int[Tensor, "M"]) -> Tensor:
+        return in_pieces(function, trim(hidden(model, rows(batch, row[index]), keep[index], hide)))
+
     with readout_only(model):
-        found = [_piece(function, model, batch, row[some], keep[some], hide) for some in torch.split(order, at_once)]
-    return torch.cat(found)[order.argsort()][where]
-
-
-def _piece(
-    function: Callable[[Batch], Tensor],
-    model: Predictor,
-    batch: Batch,
-    row: Int[Tensor, "N"],
-    keep: Bool[Tensor, "N T"],
-    hide: str,
-) -> Tensor:
-    """Only as wide as these rows need it."""
-    return in_pieces(function, trim(hidden(model, rows(batch, row), keep, hide)))
+        return by_length(some, lengths)[where]
 
 
 def explained(model: Predictor, scalar: Scalar) -> Callable[[Batch], Tensor]:

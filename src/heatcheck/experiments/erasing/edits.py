@@ -9,7 +9,6 @@ A text without any token left is one pad token, as no model can read nothing (on
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,13 +19,12 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.experiments.erasing.words import Words
-from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
+from heatcheck.explain.hiding import never_empty
+from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.models.protocols import Predictor
 from heatcheck.randomness import random_numbers, text_seeds
 
 OPERATORS = ("delete", "mask", "pad", "sample")
-EDITS_AT_ONCE = 4096  # built in memory together; a multiple of what runs together, so that little is padded
-TOKENS_ON_CPU = 1024  # of one pass: more is slower there, as a layer's numbers no longer fit into the cache
 Run = Callable[[Batch], Float[Tensor, "B V"]]
 
 
@@ -60,40 +58,25 @@ class Eraser:
         return np.stack([self._known[key] for key in keys])
 
     def _outputs(self, row: Int[ndarray, "N"], erased: Bool[ndarray, "N U"]) -> Float[ndarray, "N V"]:
-        """Sorted by length, so that a pass pads little."""
-        where = self.words.tokens(row, erased)
-        length = self.batch.mask.cpu().numpy().sum(1)[row]
-        if self.operator == "delete":
-            length = length - where.sum(1)
-        order = np.argsort(length, kind="stable")
-        parts = np.split(order, range(EDITS_AT_ONCE, len(order), EDITS_AT_ONCE))
-        values = np.concatenate([self._several(row[part], where[part]) for part in parts])
+        device = self.batch.token_ids.device
+        index, where = (torch.from_numpy(x).to(device) for x in (row, self.words.tokens(row, erased)))
+        lengths = self.batch.mask.sum(1)[index] - (where.sum(1) if self.operator == "delete" else 0)
         self.edits_run += len(row)
-        return values[np.argsort(order)]
+        return by_length(lambda some: self._several(index[some], where[some]), lengths).cpu().numpy()
 
-    def _several(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"]) -> Float[ndarray, "N V"]:
+    def _several(self, row: Int[Tensor, "N"], where: Bool[Tensor, "N T"]) -> Float[Tensor, "N V"]:
         """The mean over draws, for operators that draw."""
         draws: Sequence[Tensor | None] = [None] if self._drawn is None else list(self._drawn)
-        at_once = TOKENS_ON_CPU if self.batch.token_ids.device.type == "cpu" else TOKENS_AT_ONCE
-        found = [in_pieces(lambda b: self._run(trim(b)), self._edited(row, where, d), at_once) for d in draws]
-        return torch.stack(found).double().mean(0).cpu().numpy()
+        found = [in_pieces(self._run, trim(self._edited(row, where, drawn))) for drawn in draws]
+        return torch.stack(found).double().mean(0)
 
-    def _edited(self, row: Int[ndarray, "N"], where: Bool[ndarray, "N T"], drawn: Tensor | None) -> Batch:
-        device = self.batch.token_ids.device
-        index, places = torch.from_numpy(row).to(device), torch.from_numpy(where).to(device)
-        some = rows(self.batch, index)
+    def _edited(self, row: Int[Tensor, "N"], where: Bool[Tensor, "N T"], drawn: Tensor | None) -> Batch:
+        some = rows(self.batch, row)
         if self.operator == "delete":
-            return never_empty(keep_tokens(some, ~places), self._pad_id)
+            return never_empty(keep_tokens(some, ~where), self._pad_id)
         if drawn is not None:
-            return replace_tokens(some, places, drawn[index])
-        return replace_tokens(some, places, self._mask_id if self.operator == "mask" else self._pad_id)
-
-
-def never_empty(batch: Batch, pad_id: int) -> Batch:
-    """A text of no tokens becomes one pad token."""
-    first = torch.zeros_like(batch.mask)
-    first[:, 0] = ~batch.mask.any(1)
-    return dataclasses.replace(replace_tokens(batch, first, pad_id), mask=batch.mask | first)
+            return replace_tokens(some, where, drawn[row])
+        return replace_tokens(some, where, self._mask_id if self.operator == "mask" else self._pad_id)
 
 
 class Pool:

@@ -25,6 +25,7 @@ from heatcheck.explain.pieces import in_pieces
 from heatcheck.models.encoders import masked_mean
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
+from heatcheck.models.readout import readout_only
 
 NEIGHBOURS, FEWEST, SHARE_WITHIN = 5, 20, 0.95
 NO_VECTOR = "the model does not show how it sees a text"
@@ -52,7 +53,7 @@ def read(model: Predictor, batch: Batch) -> Reading:
 
 
 def _read_transformer(model: HuggingFaceClassifier, batch: Batch) -> Reading:
-    with last_states(model.network) as seen:
+    with readout_only(model), last_states(model.network) as seen:
         probs = model.probs(model.predict(batch))
     if not seen or seen[0].dim() != 3:  # a network that hides its body
         return Reading(probs, masked_mean(model.embed(batch), batch.mask))
