@@ -94,7 +94,7 @@ WordsFlag = Annotated[
     list[Path] | None,
     typer.Option("--words", help="Mock data: a list of words for each class, negative first. Repeat it for each."),
 ]
-TRAINED = "Tests that train (uniform_attention, seed_variance, guided_mlp, trained_adversary, attefa)"
+TRAINED = "Tests that train"
 SeedsFlag = Annotated[
     str | None,
     typer.Option("--seeds", rich_help_panel=TRAINED, help="Of the models that are trained: 1,2,3. Default: paper 2's."),
