@@ -34,12 +34,14 @@ from heatcheck.explain import method
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
+from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, train
+from heatcheck.models.uniform import check_replaceable
 from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, Origin
 from heatcheck.tables import aggregates, write_tables
@@ -386,6 +388,8 @@ def check_same_training(request: Request, data: Dataset, given: Subject[Any]) ->
     if not training:
         return
     twin(given)  # says what is missing if the model cannot be trained again
+    if "uniform_attention" in training and isinstance(given.model, HuggingFaceClassifier):
+        check_replaceable(given.model.network)
     if given.trained_on != data.fingerprint():
         raise InputError(
             f"{training[0]} trains twins of {given.name}, which was trained on other texts than {data.name} has (or "

@@ -67,3 +67,15 @@ def test_what_has_no_attention_of_its_own_is_refused(tuned, tmp_path):
         heatcheck.run("guided_mlp", model, data, out=tmp_path / "run")
     with pytest.raises(InputError, match=r"attefa needs an attention model .* or a transformer"):
         heatcheck.run("attefa", lambda texts: [[0.5, 0.5]] * len(texts), data, out=tmp_path / "run")
+
+
+def test_attention_that_cannot_be_replaced_is_refused_before_any_training(tuned, tmp_path):
+    _, data = tuned
+    body = tiny_folder(tmp_path / "body", "xlnet")
+    request = api.make_request(
+        None, data, None, 0, {"spec": TransformerSpec(str(body)), "recipe": RECIPE, "threads": 1}
+    )
+    api.train_model(request, tmp_path / "model")
+    with pytest.raises(InputError, match="has an attention of its own that cannot be replaced"):
+        heatcheck.run("uniform_attention", tmp_path / "model", data, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -18,14 +18,18 @@ def impose_uniform_attention(network: Any) -> None:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
+    check_replaceable(network)
+    AttentionInterface.register(NAME, uniform_attention)
+    AttentionMaskInterface.register(NAME, eager_mask)
+    network.set_attn_implementation(NAME)
+
+
+def check_replaceable(network: Any) -> None:
     if not getattr(network, "_supports_attention_backend", False):
         raise InputError(
             f"{type(network).__name__} has an attention of its own that cannot be replaced. "
             "Uniform attention works for BERT, DistilBERT, RoBERTa, ELECTRA, ALBERT, GPT-2 and Llama."
         )
-    AttentionInterface.register(NAME, uniform_attention)
-    AttentionMaskInterface.register(NAME, eager_mask)
-    network.set_attn_implementation(NAME)
 
 
 def uniform_attention(
