@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from heatcheck import cli
+from heatcheck.data.readers import READERS
 from heatcheck.models import checkpoint
 from tests.toys import random_examples, small_subject, write_reviews
 
@@ -58,7 +59,7 @@ def test_train_then_run_one_experiment(heatcheck):
     assert sorted(p.name for p in Path("model").iterdir()) == ["heatcheck.json", "model.safetensors"]
     assert sorted(p.name for p in Path().iterdir()) == ["model", "reviews.csv"]
     code, out, _ = heatcheck(
-        "run", "adversarial_attention", "--model", "model", "--data", data, "--solver", "published"
+        "run", "adversarial_attention", "--model", "model", "--data", data, "--solver", "published", "--threads", 1
     )
     assert code == 0
     assert "Is this the only heatmap" in out
@@ -180,7 +181,10 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
         ("train", "--data", pairs, "--out", pairs): "pairs.jsonl: is a file. Give a folder as --out.",
         ("list", "colours"): "There is no list of 'colours'. There are: data, experiments, explainers",
         ("report", "."): ".: no run.json in it. Give the folder that `heatcheck audit` or `heatcheck run` wrote.",
-        ("reproduce", "paper-7"): "There is no reproduction of 'paper-7'. There are: paper-1, paper-5.",
+        (
+            "reproduce",
+            "paper-7",
+        ): "There is no reproduction of 'paper-7'. There are: paper-1, paper-2, paper-3, paper-5.",
         ("reproduce", "paper-1"): "paper-1: say with --data-dir which folder holds the papers' data sets.",
     }
     for arguments, sentence in cases.items():
@@ -219,3 +223,27 @@ def test_long_texts_and_endless_words_are_cut_with_a_notice(heatcheck):
     code, _, err = heatcheck("run", "correlation", "--model", "model", "--data", other, "--threads", "1")
     assert code == 0
     assert "note: 2 of 3 texts have more words, or a longer one, than the model takes: cut." in err
+
+
+def test_help_names_every_kind_of_file_that_is_read(heatcheck):
+    for command in ("audit", "run", "train"):
+        text = heatcheck(command, "--help")[1]
+        assert all(f"{kind} " in text or f"{kind}," in text for kind in READERS), command
+
+
+def test_without_out_another_run_gets_a_number_and_the_same_one_is_found_again(heatcheck):
+    data = write_reviews(Path("reviews.csv"))
+    assert heatcheck("train", "--data", data, "--out", "model", *QUICK)[0] == 0
+    common = ("run", "permutation", "--model", "model", "--data", data, "--threads", "1")
+    runs = {
+        (): "permutation-reviews-model",
+        ("--limit", "5"): "permutation-reviews-model-2",
+        ("--limit", "6"): "permutation-reviews-model-3",
+    }
+    for _ in range(2):
+        for flags, name in runs.items():
+            code, out, _ = heatcheck(*common, *flags)
+            assert (code, out.splitlines()[-1]) == (0, f"Report: runs/{name}/report.html")
+    assert sorted(p.name for p in Path("runs").iterdir()) == sorted(runs.values())
+    Path("runs/permutation-reviews-model-2/run.json").write_text("{")
+    assert "permutation-reviews-model-4/report" in heatcheck(*common, "--limit", "5")[1]

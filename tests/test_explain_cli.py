@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from heatcheck import cli
 from tests.report.sample_methods import write_methods_sample
@@ -47,6 +48,19 @@ def test_pairs_targets_marks_and_another_file(heatcheck, model):  # noqa: F811
     assert re.search(r"\nAttention\n  \[CLS\].* good.* \[SEP\].*\n  sad.* film.* \[SEP\]", out), out
     assert out.endswith("Page: made/here.html\n")
     assert "sad" in Path("made/here.html").read_text()
+
+
+def test_threads_and_a_place_that_cannot_be_is_said_before_the_work(heatcheck, model, monkeypatch):  # noqa: F811
+    before = torch.get_num_threads()
+    try:
+        flags = ("--model", model, "--method", "gradient", "--threads", "1")
+        assert heatcheck("explain", "good", *flags)[0] == 0
+        assert torch.get_num_threads() == 1
+        monkeypatch.setattr("heatcheck.single.TextExplainer.attribute", None)  # would fail
+        Path("folder").mkdir()
+        assert "(Is a directory)" in heatcheck("explain", "good", *flags, "--out", "folder")[2]
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_nasty_texts_are_shown_as_text(heatcheck, model):  # noqa: F811
@@ -105,6 +119,9 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):  
         ("explain", "good", "--model", "nowhere/at/all"): "nowhere/at/all: ",
         ("explain", "good", *gradient, "--run", "folder"): "folder: no run.json in it. Give the folder that `heatcheck",
         ("explain", "good", *gradient, "--out", "folder"): "folder: the heatmap cannot be written (",
+        ("explain", " ", *gradient, "--out", "new/folders/page.html"): "The text ' ' is empty.",
+        ("explain", "good", *gradient, "--out", "tiny/config.json/page.html"):
+            "tiny/config.json/page.html: the heatmap cannot be written (tiny/config.json is not a directory)",
         ("explain", "good", *gradient, "--device", "tpu"): "device 'tpu' is not one of auto, cpu, cuda, mps.",
     }  # fmt: skip
     for arguments, sentence in cases.items():

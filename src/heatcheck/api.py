@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -23,7 +24,7 @@ from heatcheck import report, results, runner
 from heatcheck.attributions import Attributions
 from heatcheck.data.dataset import Dataset
 from heatcheck.data.sources import DEFAULT, Columns, is_named
-from heatcheck.engine.store import Store
+from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import IN_AUDITS
@@ -223,8 +224,11 @@ def explain(
     device: str = "auto",
     special_tokens: bool = False,
     seed: int = 0,
+    threads: int | None = None,
 ) -> tuple[Attributions, list[str]]:
     """One text by several methods, by default those that an audit compares; and notes on what was left out."""
+    if threads is not None:
+        torch.set_num_threads(threads)
     subject = subject_of(model, reading=reading, labels=labels, device=choose_device(device))
     return explain_text(subject, text, methods, target, special_tokens=special_tokens, seed=seed)
 
@@ -340,10 +344,28 @@ def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, .
 
 
 def default_folder(what: str, request: Request) -> Path:
+    """In runs/, named after what is tested; with a number behind it where another run has that name."""
     model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
     data = request.data if is_named(request.data) else Path(request.data).stem
     plain = re.sub(r"[^\w.-]+", "-", data).strip("-")
-    return Path("runs") / f"{what}-{plain}-{model}"
+    name = f"{what}-{plain}-{model}"
+    folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
+    return next(folder for folder in folders if may_take(folder, request))
+
+
+def may_take(folder: Path, request: Request) -> bool:
+    """Is it free, unfinished, or of this very request? Which tests an audit has depends on the model, which is not
+    loaded yet: any of them will do."""
+    if not folder.exists():
+        return True
+    try:
+        there = results.read_run(folder)
+    except InputError:
+        return False
+    batteries = (runner.BATTERY, runner.TRANSFORMER_BATTERY, runner.BLACK_BOX_BATTERY)
+    tests = batteries if request.experiments is None else (request.experiments,)
+    same = {digest(replace(request, experiments=some).settings()) for some in tests}
+    return there["status"] != "finished" or there.get("identity") in same
 
 
 def available_cores() -> int:

@@ -15,8 +15,24 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from heatcheck.errors import InputError
+from heatcheck.flags import (
+    DataDirFlag,
+    DataFlags,
+    LimitFlag,
+    MachineFlags,
+    MethodFlags,
+    ModelFlag,
+    OutFlag,
+    OwnModelFlags,
+    ReadingFlags,
+    ThreadsFlag,
+    TrainedFlags,
+    WindowsFlag,
+    grouped,
+)
 
 app = typer.Typer(
     name="heatcheck",
@@ -27,116 +43,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 out_console, err_console = Console(), Console(stderr=True)
-
-# Flags that several commands share, each defined once.
-DataFlag = Annotated[
-    str,
-    typer.Option(
-        "--data", help="A .csv, .tsv, .jsonl(.gz) or .parquet file, hf:NAME, or a name of `heatcheck list data`."
-    ),
-]
-ModelFlag = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="A Hugging Face classifier (folder or hub id), a folder of `heatcheck train`, or a Python function "
-        "from texts to probabilities, python:module:function. Left out: train our own first.",
-    ),
-]
-RevisionFlag = Annotated[str | None, typer.Option("--revision", help="Of a hub model: branch, tag or commit.")]
-RemoteFlag = Annotated[
-    bool, typer.Option("--trust-remote-code", help="Run code that the model's author wrote. Off by default.")
-]
-MaxLengthFlag = Annotated[
-    int | None,
-    typer.Option("--max-length", min=8, help="Tokens of a text that a transformer reads. Default: all it can."),
-]
-WindowsFlag = Annotated[
-    bool, typer.Option("--windows", help="Read longer texts whole, in overlapping windows, instead of cutting them.")
-]
-MethodsFlag = Annotated[
-    str | None,
-    typer.Option(
-        "--methods",
-        help="Explanation methods to compare, of `heatcheck list explainers`: 'gradient,lime(samples=200)'.",
-    ),
-]
-SpecialFlag = Annotated[
-    bool, typer.Option("--special-tokens", help="Let [CLS] and the like take part in rankings, as paper 5 did.")
-]
-OutFlag = Annotated[
-    Path | None, typer.Option("--out", help="Folder for the results. Repeating a command continues there.")
-]
-TextFlag = Annotated[str | None, typer.Option("--text", help="Column with the text (guessed when obvious).")]
-PairFlag = Annotated[str | None, typer.Option("--pair", help="Column with the second text: hypothesis or question.")]
-LabelFlag = Annotated[str | None, typer.Option("--label", help="Column with the class.")]
-LabelsFlag = Annotated[
-    str | None, typer.Option("--labels", help="Classes in order, renamed if you like: no,yes or 0=negative,1=positive.")
-]
-SplitColumnFlag = Annotated[str | None, typer.Option("--split", help="Column that says train, dev or test.")]
-DataDirFlag = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds the papers' data sets.")]
-SkipFlag = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and say so.")]
-LimitFlag = Annotated[int | None, typer.Option("--limit", min=1, help="Test at most so many held-out texts.")]
-SeedFlag = Annotated[int, typer.Option("--seed", min=0, help="For splits, training and sampling.")]
-ThreadsFlag = Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. Default: all cores.")]
-DeviceFlag = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
-EncoderFlag = Annotated[str, typer.Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")]
-AttentionFlag = Annotated[str, typer.Option("--attention", help="additive or dot.")]
-TemperatureFlag = Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")]
-EpochsFlag = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training texts.")]
-VectorsFlag = Annotated[str, typer.Option("--vectors", help="packaged, none, or a GloVe or fastText file.")]
-SolverFlag = Annotated[str, typer.Option("--solver", help="adversarial_attention: auto, exact, published or search.")]
-EpsilonFlag = Annotated[
-    float | None,
-    typer.Option("--epsilon", help="adversarial_attention: how much the output may move. Default: the paper's."),
-]
-WordsFlag = Annotated[
-    list[Path] | None,
-    typer.Option("--words", help="Mock data: a list of words for each class, negative first. Repeat it for each."),
-]
-TRAINED = "Tests that train"
-SeedsFlag = Annotated[
-    str | None,
-    typer.Option("--seeds", rich_help_panel=TRAINED, help="Of the models that are trained: 1,2,3. Default: paper 2's."),
-]
-BasesFlag = Annotated[
-    str | None,
-    typer.Option("--bases", rich_help_panel=TRAINED, help="attefa: seeds of further models to attack."),
-]
-LambdasFlag = Annotated[
-    str | None,
-    typer.Option("--lambdas", rich_help_panel=TRAINED, help="trained_adversary: weights of the distance, 0,0.001,1."),
-]
-GuidesFlag = Annotated[
-    str | None,
-    typer.Option(
-        "--guides",
-        rich_help_panel=TRAINED,
-        help="guided_mlp: some of uniform, mlp, base, adversary, any method of `list explainers`, file:weights.jsonl.",
-    ),
-]
-MarginFlag = Annotated[
-    float | None,
-    typer.Option("--margin", rich_help_panel=TRAINED, help="uniform_attention: F1 that attention must add. 0.01."),
-]
-AdversaryEpochsFlag = Annotated[
-    int | None,
-    typer.Option("--adversary-epochs", min=1, rich_help_panel=TRAINED, help="At most so many. Default: the papers'."),
-]
-ApartFlag = Annotated[
-    int | None,
-    typer.Option(
-        "--apart", rich_help_panel=TRAINED, help="trained_adversary: so many for each λ, far from each other."
-    ),
-]
-StopFlag = Annotated[
-    float | None,
-    typer.Option("--stop-at", rich_help_panel=TRAINED, help="trained_adversary: no larger λ once this JSD is reached."),
-]
-SelectFlag = Annotated[
-    str | None,
-    typer.Option("--select-on", rich_help_panel=TRAINED, help="Best epoch of an adversary by: dev, test or train."),
-]
 
 
 def _version(asked: bool) -> None:
@@ -157,32 +63,18 @@ def _main(
 
 
 @app.command()
+@grouped
 def audit(
+    *,
     model: ModelFlag = None,
-    data: DataFlag = "movie-reviews",
+    data: DataFlags,
     out: OutFlag = None,
-    text: TextFlag = None,
-    pair: PairFlag = None,
-    label: LabelFlag = None,
-    labels: LabelsFlag = None,
-    split: SplitColumnFlag = None,
-    data_dir: DataDirFlag = None,
-    skip_bad_rows: SkipFlag = False,
     limit: LimitFlag = None,
-    seed: SeedFlag = 0,
-    threads: ThreadsFlag = None,
-    device: DeviceFlag = "auto",
-    encoder: EncoderFlag = "bilstm",
-    attention: AttentionFlag = "additive",
-    epochs: EpochsFlag = 8,
-    vectors: VectorsFlag = "packaged",
-    methods: MethodsFlag = None,
-    special_tokens: SpecialFlag = False,
-    revision: RevisionFlag = None,
-    trust_remote_code: RemoteFlag = False,
-    max_length: MaxLengthFlag = None,
+    chosen: MethodFlags,
+    machine: MachineFlags,
+    own: OwnModelFlags,
+    reading: ReadingFlags,
     windows: WindowsFlag = False,
-    words: WordsFlag = None,
 ) -> None:
     """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job.
 
@@ -190,56 +82,39 @@ def audit(
     """
     from heatcheck import api
 
-    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words)
-    options |= _training(encoder, attention, epochs, vectors)
-    options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
-    options["configs"] = api.explaining_configs(methods, special_tokens=special_tokens, audit=True)
+    options: Any = {**data.options(), **machine.options(), **own.training(), "reading": reading.spec(windows=windows)}
+    options["configs"] = api.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
     limit = limit or api.default_limit(model)
-    request = api.make_request(_model(model), data, limit, seed, options)
-    _finish(request, out or api.default_folder("audit", request))
+    _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "audit")
 
 
 @app.command()
+@grouped
 def run(
+    *,
     experiment: Annotated[str, typer.Argument(help="One of `heatcheck list experiments`.")],
     model: ModelFlag = None,
-    data: DataFlag = "movie-reviews",
+    data: DataFlags,
     out: OutFlag = None,
-    text: TextFlag = None,
-    pair: PairFlag = None,
-    label: LabelFlag = None,
-    labels: LabelsFlag = None,
-    split: SplitColumnFlag = None,
-    data_dir: DataDirFlag = None,
-    skip_bad_rows: SkipFlag = False,
     limit: LimitFlag = None,
-    seed: SeedFlag = 0,
-    threads: ThreadsFlag = None,
-    device: DeviceFlag = "auto",
-    solver: SolverFlag = "auto",
-    epsilon: EpsilonFlag = None,
-    methods: MethodsFlag = None,
-    special_tokens: SpecialFlag = False,
+    chosen: MethodFlags,
+    machine: MachineFlags,
+    reading: ReadingFlags,
+    windows: WindowsFlag = False,
+    trained: TrainedFlags,
+    solver: Annotated[
+        str, typer.Option("--solver", help="adversarial_attention: auto, exact, published or search.")
+    ] = "auto",
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", help="adversarial_attention: how much the output may move. Default: the paper's."),
+    ] = None,
     rationales: Annotated[
         Path | None, typer.Option("--rationales", help="plausibility: a file with the words that people marked.")
     ] = None,
     rationale_format: Annotated[
         str, typer.Option("--rationale-format", help="plausibility: eraser, mask or sst.")
     ] = "eraser",
-    revision: RevisionFlag = None,
-    trust_remote_code: RemoteFlag = False,
-    max_length: MaxLengthFlag = None,
-    windows: WindowsFlag = False,
-    words: WordsFlag = None,
-    seeds: SeedsFlag = None,
-    bases: BasesFlag = None,
-    lambdas: LambdasFlag = None,
-    guides: GuidesFlag = None,
-    margin: MarginFlag = None,
-    adversary_epochs: AdversaryEpochsFlag = None,
-    apart: ApartFlag = None,
-    stop_at: StopFlag = None,
-    select_on: SelectFlag = None,
 ) -> None:
     """Run one experiment.
 
@@ -250,51 +125,32 @@ def run(
 
     if experiment != "adversarial_attention" and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
-    options = _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words)
-    options["experiments"] = (experiment,)
-    options["reading"] = _reading(revision, trust_remote_code, max_length, windows)
-    options["configs"] = api.explaining_configs(
-        methods, special_tokens=special_tokens, rationales=rationales, kind=rationale_format
+    options: Any = {**data.options(), **machine.options(), "reading": reading.spec(windows=windows)}
+    configs = api.explaining_configs(
+        chosen.methods, special_tokens=chosen.special_tokens, rationales=rationales, kind=rationale_format
     )
-    options["configs"]["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
-    options["configs"] |= api.trained_config(
-        experiment,
-        {
-            "seeds": seeds, "bases": bases, "lambdas": lambdas, "guides": guides, "margin": margin, "apart": apart,
-            "adversary-epochs": adversary_epochs, "stop-at": stop_at, "select-on": select_on,
-        },
-    )  # fmt: skip
-    request = api.make_request(_model(model), data, limit, seed, options)
-    _finish(request, out or api.default_folder(experiment, request))
+    configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
+    configs |= api.trained_config(experiment, trained.given())
+    options |= {"experiments": (experiment,), "configs": configs}
+    _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, experiment)
 
 
 @app.command()
+@grouped
 def train(
+    *,
+    data: DataFlags,
     out: Annotated[Path, typer.Option("--out", help="Folder for the model. Repeating the command continues there.")],
-    data: DataFlag = "movie-reviews",
-    text: TextFlag = None,
-    pair: PairFlag = None,
-    label: LabelFlag = None,
-    labels: LabelsFlag = None,
-    split: SplitColumnFlag = None,
-    data_dir: DataDirFlag = None,
-    skip_bad_rows: SkipFlag = False,
-    seed: SeedFlag = 0,
-    threads: ThreadsFlag = None,
-    device: DeviceFlag = "auto",
-    encoder: EncoderFlag = "bilstm",
-    attention: AttentionFlag = "additive",
-    temperature: TemperatureFlag = 1.0,
+    machine: MachineFlags,
+    own: OwnModelFlags,
+    temperature: Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")] = 1.0,
     weighting: Annotated[
         str, typer.Option("--weighting", help="Of attention: softmax, uniform or entmax.")
     ] = "softmax",
     pairing: Annotated[
         str, typer.Option("--pairing", help="Of two texts: question (paper 1) or comparison (paper 5).")
     ] = "question",
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
-    ] = None,
-    vectors: VectorsFlag = "packaged",
+    heads: Annotated[int, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts.")] = 1,
     learning_rate: Annotated[
         float | None, typer.Option("--learning-rate", help="Default: 0.001; fine-tuning: 0.00005.")
     ] = None,
@@ -307,39 +163,35 @@ def train(
     uniform: Annotated[
         bool, typer.Option("--uniform", help="With equal attention weights everywhere, to see whether they are needed.")
     ] = False,
-    revision: RevisionFlag = None,
-    trust_remote_code: RemoteFlag = False,
-    max_length: MaxLengthFlag = None,
-    words: WordsFlag = None,
-    heads: Annotated[int, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts.")] = 1,
+    reading: ReadingFlags,
 ) -> None:
     """Train one of our own attention models, or fine-tune a transformer (--model)."""
     from heatcheck import api
+    from heatcheck.models.finetune import FINE_TUNING
 
     if model is not None:
-        training = _fine_tuning(
-            replace(_reading(revision, trust_remote_code, max_length, False), source=model), uniform
-        )
+        training = {"spec": reading.spec(model, uniform=uniform), "recipe": FINE_TUNING}
     else:
-        training = _training(encoder, attention, 8, vectors)
+        training = own.training()
         training["spec"] = replace(
             training["spec"], temperature=temperature, weighting=weighting, pairing=pairing, heads=heads
         )
-    changes = {"epochs": epochs, "learning_rate": learning_rate}
+    changes = {"epochs": own.epochs, "learning_rate": learning_rate}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
-    options = (
-        _options(_columns(text, pair, label, split), labels, data_dir, skip_bad_rows, threads, device, words) | training
-    )
-    request = api.make_request(None, data, None, seed, options)
+    options: Any = {**data.options(), **machine.options(), **training}
     with _bars() as progress:
-        subject = api.train_model(request, out, progress=progress)
+        subject = api.train_model(
+            api.make_request(None, data.data, None, machine.seed, options), out, progress=progress
+        )
     first = subject.recipe.first_eligible_epoch if subject.recipe else 1
     best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
     _say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
 
 
 @app.command()
+@grouped
 def explain(
+    *,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to explain, in quotes.")],
     model: Annotated[
         str | None,
@@ -368,14 +220,11 @@ def explain(
         Path | None,
         typer.Option("--run", metavar="RUN", help="An audit of this model: adds what it says of each method."),
     ] = None,
-    seed: SeedFlag = 0,
-    device: DeviceFlag = "auto",
     special_tokens: Annotated[
         bool, typer.Option("--special-tokens", help="Show the scores of [CLS] and the like too.")
     ] = False,
-    revision: RevisionFlag = None,
-    trust_remote_code: RemoteFlag = False,
-    max_length: MaxLengthFlag = None,
+    machine: MachineFlags,
+    reading: ReadingFlags,
     windows: WindowsFlag = False,
 ) -> None:
     """Explain one text: heatmaps in the terminal, and as a page ([bold]explanation.html[/bold])."""
@@ -389,16 +238,18 @@ def explain(
             "explain needs a model: give --model a Hugging Face classifier (folder or hub id), a folder that "
             "`heatcheck train` wrote, or python:module:function."
         )
+    heatmap.check_place(out)
     found, notes = api.explain(
         text if pair is None else (text, pair),
         _model(model),
         None if method is None else split_methods(method),
         target,
         labels=None if labels is None else tuple(name.strip() for name in labels.split(",")),
-        reading=_reading(revision, trust_remote_code, max_length, windows),
-        device=device,
+        reading=reading.spec(windows=windows),
+        device=machine.device,
         special_tokens=special_tokens,
-        seed=seed,
+        seed=machine.seed,
+        threads=machine.threads,
     )
     said, more = ({}, []) if audited is None else api.audited_methods(audited, found)
     terminal.show(out_console, found.heatmaps, said)
@@ -450,12 +301,12 @@ def reproduce(
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Put the tables into this Markdown page.")] = None,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only these cases, data sets or parts; may be repeated.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Only these cases, data sets or parts; may be repeated.")
+    ] = None,
     limit: LimitFlag = None,
     threads: ThreadsFlag = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")] = False,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Run nothing: tables from the runs that are finished.")
     ] = False,
@@ -487,66 +338,22 @@ def _say(line: str) -> None:
     out_console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _finish(request: Any, out: Path) -> None:
+def _finish(request: Any, out: Path | None, what: str) -> None:
     from heatcheck import api
 
+    folder = out or api.default_folder(what, request)
     with _bars() as progress:
-        finished = api.run_request(request, out, command=_command(), progress=progress)
+        finished = api.run_request(request, folder, command=_command(), progress=progress)
     found = finished.verdict
     if found:
-        out_console.print(f"\n[bold]{found['headline']}[/bold]", highlight=False)
+        out_console.print(Text(f"\n{found['headline']}", "bold"))
         for finding in found["findings"]:
             mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
-            out_console.print(
-                f"[{colour}]{mark} {finding['outcome']}[/{colour}]  {finding['question']}", highlight=False
-            )
+            out_console.print(Text.assemble((f"{mark} {finding['outcome']}", colour), f"  {finding['question']}"))
             _say(f"    {finding['finding']}")
     for note in finished.description["notes"]:
         err_console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
-    _say(f"\nReport: {out / 'report.html'}")
-
-
-def _columns(text: str | None, pair: str | None, label: str | None, split: str | None) -> Any:
-    from heatcheck.data.sources import Columns
-
-    return Columns(text=text, pair=pair, label=label, split=split)
-
-
-def _options(
-    columns: Any,
-    labels: str | None,
-    data_dir: Path | None,
-    skip_bad_rows: bool,
-    threads: int | None,
-    device: str,
-    words: list[Path] | None,
-) -> Any:
-    """Flags that were given, as the options of the Python API."""
-    from heatcheck.data.sources import parse_labels
-
-    options = {"columns": columns, "data_dir": data_dir, "skip_bad_rows": skip_bad_rows, "device": device}
-    options |= {} if labels is None else {"labels": parse_labels(labels)}
-    options |= {"words": tuple(words)} if words else {}
-    return options if threads is None else {**options, "threads": threads}
-
-
-def _training(encoder: str, attention: str, epochs: int, vectors: str) -> dict[str, Any]:
-    from heatcheck.models.fit import Recipe
-    from heatcheck.models.spec import ModelSpec
-
-    return {"spec": ModelSpec(encoder=encoder, attention=attention), "recipe": Recipe(epochs=epochs, vectors=vectors)}
-
-
-def _fine_tuning(spec: Any, uniform: bool) -> dict[str, Any]:
-    from heatcheck.models.finetune import FINE_TUNING
-
-    return {"spec": replace(spec, uniform=uniform), "recipe": FINE_TUNING}
-
-
-def _reading(revision: str | None, trust_remote_code: bool, max_length: int | None, windows: bool) -> Any:
-    from heatcheck.models.pretrained import TransformerSpec
-
-    return TransformerSpec("", revision, trust_remote_code, max_length, windows)
+    _say(f"\nReport: {folder / 'report.html'}")
 
 
 def _model(name: str | None) -> Any:

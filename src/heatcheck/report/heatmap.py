@@ -41,6 +41,14 @@ def page(heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> 
     return for_page(written)
 
 
+def check_place(path: Path) -> None:
+    """Said before the work, not after; nothing is made here."""
+    above = next((folder for folder in path.parents if folder.exists()), path.parent)
+    if path.is_dir() or not above.is_dir():
+        wrong = "Is a directory" if path.is_dir() else f"{above} is not a directory"
+        raise InputError(f"{path}: the heatmap cannot be written ({wrong}). Give another --out.")
+
+
 def write(path: Path, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> Path:
     """The page, whole or not at all."""
     partial = path.with_name(f".{path.name}.part")

@@ -1,0 +1,220 @@
+"""Flags of the command line that several commands share, in groups, each defined once. No torch here.
+
+A command asks for a group by naming it: `def audit(data: DataFlags, ...)`. Its fields are then flags of the command.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+from typer import Option
+
+TRAINED = "Tests that train"
+
+ModelFlag = Annotated[
+    str | None,
+    Option(
+        "--model",
+        help="A Hugging Face classifier (folder or hub id), a folder of `heatcheck train`, or a Python function "
+        "from texts to probabilities, python:module:function. Left out: train our own first.",
+    ),
+]
+OutFlag = Annotated[
+    Path | None,
+    Option(
+        "--out",
+        help="Folder for the results. Repeating a command continues there. Default: one in runs/, named after what is "
+        "tested, with a number behind it if another run is there.",
+    ),
+]
+LimitFlag = Annotated[int | None, Option("--limit", min=1, help="Test at most so many held-out texts.")]
+WindowsFlag = Annotated[
+    bool, Option("--windows", help="Read longer texts whole, in overlapping windows, instead of cutting them.")
+]
+DataDirFlag = Annotated[Path | None, Option("--data-dir", help="Folder that holds the papers' data sets.")]
+ThreadsFlag = Annotated[int | None, Option("--threads", min=1, help="CPU threads. Default: all cores.")]
+
+
+@dataclass(frozen=True)
+class DataFlags:
+    data: Annotated[
+        str,
+        Option(
+            "--data",
+            help="A .csv, .tsv, .json, .jsonl, .ndjson or .parquet file (or .gz of it), hf:NAME, or a name of "
+            "`heatcheck list data`.",
+        ),
+    ] = "movie-reviews"
+    text: Annotated[str | None, Option("--text", help="Column with the text (guessed when obvious).")] = None
+    pair: Annotated[str | None, Option("--pair", help="Column with the second text: hypothesis or question.")] = None
+    label: Annotated[str | None, Option("--label", help="Column with the class.")] = None
+    labels: Annotated[
+        str | None, Option("--labels", help="Classes in order, renamed if you like: no,yes or 0=negative,1=positive.")
+    ] = None
+    split: Annotated[str | None, Option("--split", help="Column that says train, dev or test.")] = None
+    data_dir: DataDirFlag = None
+    skip_bad_rows: Annotated[
+        bool, Option("--skip-bad-rows", help="Leave out rows that cannot be used, and say so.")
+    ] = False
+    words: Annotated[
+        list[Path] | None,
+        Option("--words", help="Mock data: a list of words for each class, negative first. Repeat it for each."),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """As the Python API takes them."""
+        from heatcheck.data.sources import Columns, parse_labels
+
+        columns = Columns(text=self.text, pair=self.pair, label=self.label, split=self.split)
+        found: dict[str, Any] = {"columns": columns, "data_dir": self.data_dir, "skip_bad_rows": self.skip_bad_rows}
+        found |= {} if self.labels is None else {"labels": parse_labels(self.labels)}
+        return found | ({"words": tuple(self.words)} if self.words else {})
+
+
+@dataclass(frozen=True)
+class MachineFlags:
+    seed: Annotated[int, Option("--seed", min=0, help="For splits, training and sampling.")] = 0
+    threads: ThreadsFlag = None
+    device: Annotated[str, Option("--device", help="auto, cpu, cuda or mps.")] = "auto"
+
+    def options(self) -> dict[str, Any]:
+        return {"device": self.device} | ({} if self.threads is None else {"threads": self.threads})
+
+
+@dataclass(frozen=True)
+class ReadingFlags:
+    """How to take a Hugging Face model."""
+
+    revision: Annotated[str | None, Option("--revision", help="Of a hub model: branch, tag or commit.")] = None
+    trust_remote_code: Annotated[
+        bool, Option("--trust-remote-code", help="Run code that the model's author wrote. Off by default.")
+    ] = False
+    max_length: Annotated[
+        int | None,
+        Option("--max-length", min=8, help="Tokens of a text that a transformer reads. Default: all it can."),
+    ] = None
+
+    def spec(self, source: str = "", *, windows: bool = False, uniform: bool = False) -> Any:
+        from heatcheck.models.pretrained import TransformerSpec
+
+        return TransformerSpec(
+            source, self.revision, self.trust_remote_code, self.max_length, windows=windows, uniform=uniform
+        )
+
+
+@dataclass(frozen=True)
+class MethodFlags:
+    methods: Annotated[
+        str | None,
+        Option(
+            "--methods",
+            help="Explanation methods to compare, of `heatcheck list explainers`: 'gradient,lime(samples=200)'.",
+        ),
+    ] = None
+    special_tokens: Annotated[
+        bool, Option("--special-tokens", help="Let [CLS] and the like take part in rankings, as paper 5 did.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class OwnModelFlags:
+    """One of our attention models, to be trained."""
+
+    encoder: Annotated[str, Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")] = "bilstm"
+    attention: Annotated[str, Option("--attention", help="additive or dot.")] = "additive"
+    epochs: Annotated[
+        int | None, Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
+    ] = None
+    vectors: Annotated[str, Option("--vectors", help="packaged, none, or a GloVe or fastText file.")] = "packaged"
+
+    def training(self) -> dict[str, Any]:
+        from heatcheck.models.fit import Recipe
+        from heatcheck.models.spec import ModelSpec
+
+        recipe = Recipe(vectors=self.vectors)
+        return {
+            "spec": ModelSpec(encoder=self.encoder, attention=self.attention),
+            "recipe": recipe if self.epochs is None else replace(recipe, epochs=self.epochs),
+        }
+
+
+@dataclass(frozen=True)
+class TrainedFlags:
+    seeds: Annotated[
+        str | None,
+        Option("--seeds", rich_help_panel=TRAINED, help="Of the models that are trained: 1,2,3. Default: paper 2's."),
+    ] = None
+    bases: Annotated[
+        str | None, Option("--bases", rich_help_panel=TRAINED, help="attefa: seeds of further models to attack.")
+    ] = None
+    lambdas: Annotated[
+        str | None,
+        Option("--lambdas", rich_help_panel=TRAINED, help="trained_adversary: weights of the distance, 0,0.001,1."),
+    ] = None
+    guides: Annotated[
+        str | None,
+        Option(
+            "--guides",
+            rich_help_panel=TRAINED,
+            help="guided_mlp: some of uniform, mlp, base, adversary, any method of `list explainers`, "
+            "file:weights.jsonl.",
+        ),
+    ] = None
+    margin: Annotated[
+        float | None,
+        Option("--margin", rich_help_panel=TRAINED, help="uniform_attention: F1 that attention must add. 0.01."),
+    ] = None
+    adversary_epochs: Annotated[
+        int | None,
+        Option("--adversary-epochs", min=1, rich_help_panel=TRAINED, help="At most so many. Default: the papers'."),
+    ] = None
+    apart: Annotated[
+        int | None,
+        Option("--apart", rich_help_panel=TRAINED, help="trained_adversary: so many for each λ, far from each other."),
+    ] = None
+    stop_at: Annotated[
+        float | None,
+        Option("--stop-at", rich_help_panel=TRAINED, help="trained_adversary: no larger λ once this JSD is reached."),
+    ] = None
+    select_on: Annotated[
+        str | None,
+        Option("--select-on", rich_help_panel=TRAINED, help="Best epoch of an adversary by: dev, test or train."),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """By the name of the flag."""
+        return {name.replace("_", "-"): value for name, value in vars(self).items()}
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the fields of its groups as parameters of its own, which is what Typer makes flags of."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            parameters += _flags(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        made = {name: kind(**{f.name: given.pop(f.name) for f in fields(kind)}) for name, kind in groups.items()}
+        command(**given, **made)
+
+    described: Any = called
+    described.__signature__ = signature.replace(parameters=parameters)
+    described.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
+
+
+def _flags(group: Any) -> list[inspect.Parameter]:
+    kinds = get_type_hints(group, include_extras=True)
+    only = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(f.name, only, default=f.default, annotation=kinds[f.name]) for f in fields(group)]
