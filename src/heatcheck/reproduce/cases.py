@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
+from heatcheck import api
 from heatcheck.errors import InputError
 from heatcheck.progress import Progress
+from heatcheck.runner import Request
 
 
 class Named(Protocol):
@@ -33,6 +36,32 @@ def run_chosen(
     for case in chosen(paper, cases, only):
         progress.say(case.name)
         run_case(case)
+
+
+class Requesting(Named, Protocol):
+    """A case that is one run."""
+
+    def request(self, data_dir: Path, limit: int | None, threads: int) -> Request: ...
+
+
+def run_requests(
+    paper: str,
+    cases: Sequence[Requesting],
+    data_dir: Path,
+    out: Path,
+    *,
+    only: Sequence[str] | None,
+    limit: int | None,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Run every case that is not there yet."""
+
+    def run_case(case: Requesting) -> None:
+        request = case.request(data_dir, limit, threads)
+        api.run_request(request, out / case.name, command=command(paper, case), progress=progress)
+
+    run_chosen(paper, cases, only, progress, run_case)
 
 
 def chosen(paper: str, cases: Sequence[Case], only: Sequence[str] | None) -> Iterator[Case]:

@@ -10,13 +10,11 @@ from each other 0.5, IMDB 8. `--full` has all λ and seeds of the paper on IMDB 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heatcheck import api
 from heatcheck.experiments.guided_mlp import GuidedConfig
 from heatcheck.experiments.seed_variance import SeedConfig
 from heatcheck.experiments.trained.seeds import PAPER_2
@@ -24,8 +22,7 @@ from heatcheck.experiments.trained_adversary import AdversaryConfig
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
-from heatcheck.progress import Progress
-from heatcheck.reproduce.cases import command, run_chosen
+from heatcheck.reproduce.cases import run_requests
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
 from heatcheck.runner import Request
 
@@ -87,23 +84,5 @@ CASES = (SWEEP, NEWS, APART, Case(IMDB, "sweep", EVERYTHING, TWO_LAMBDAS))
 FULL_CASES = (*CASES[:3], Case(IMDB, "sweep-full", EVERYTHING, tuple(TABLE_5[IMDB]), seeds=PAPER_2))
 
 
-def run_cases(
-    data_dir: Path,
-    out: Path,
-    *,
-    only: Sequence[str] | None,
-    limit: int | None,
-    threads: int,
-    progress: Progress,
-    cases: Sequence[Case] = CASES,
-) -> None:
-    """Run every case that is not there yet."""
-
-    def run_case(case: Case) -> None:
-        request = case.request(data_dir, limit, threads)
-        api.run_request(request, out / case.name, command=command("paper-2", case), progress=progress)
-
-    run_chosen("paper-2", cases, only, progress, run_case)
-
-
-run_full = partial(run_cases, cases=FULL_CASES)
+run_cases = partial(run_requests, "paper-2", CASES)
+run_full = partial(run_requests, "paper-2", FULL_CASES)

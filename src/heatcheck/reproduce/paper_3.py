@@ -15,19 +15,17 @@ News 0.6, the extensions 2.2; together 5. `--full`: about 40.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from heatcheck import api
 from heatcheck.data.mock import INFORMATIVE, is_mock
 from heatcheck.experiments.attefa import AtteFaConfig
 from heatcheck.experiments.trained.seeds import PAPER_2
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ENCODERS, ModelSpec
-from heatcheck.progress import Progress
-from heatcheck.reproduce.cases import command, run_chosen
+from heatcheck.reproduce.cases import run_requests
 from heatcheck.runner import Request
 
 __all__ = ["CASES", "FULL_CASES", "Case", "run_cases", "run_full"]
@@ -131,23 +129,5 @@ CASES = (*_tables(), *_extensions())
 FULL_CASES = (*_full(), *_extensions())
 
 
-def run_cases(
-    data_dir: Path,
-    out: Path,
-    *,
-    only: Sequence[str] | None,
-    limit: int | None,
-    threads: int,
-    progress: Progress,
-    cases: Sequence[Case] = CASES,
-) -> None:
-    """Run every case that is not there yet."""
-
-    def run_case(case: Case) -> None:
-        request = case.request(data_dir, limit, threads)
-        api.run_request(request, out / case.name, command=command("paper-3", case), progress=progress)
-
-    run_chosen("paper-3", cases, only, progress, run_case)
-
-
-run_full = partial(run_cases, cases=FULL_CASES)
+run_cases = partial(run_requests, "paper-3", CASES)
+run_full = partial(run_requests, "paper-3", FULL_CASES)
