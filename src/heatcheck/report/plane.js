@@ -22,7 +22,8 @@ function drawPlane(width, { lines = [], marks = [], rays = [], bound, label }) {
     ...rays.map((ray) => planeRay(ray, x, y, bound, ticks[ticks.length - 1])));
   svg.append(...lines.map(({ points }, number) => planePath(points, number, x, y)), planeMark("itself", x(0), y(0)));
   const nodes = [
-    ...lines.flatMap((one, number) => one.points.map((point) => planePoint(one, number, point, x, y, lines.length > 1))),
+    ...lines.flatMap((one, number) => one.points.map((point) =>
+      planePoint(one, number, point, x, y, lines.length > 1))),
     ...marks.map((mark) => planeOther(mark, x, y)),
   ];
   rove(nodes);
@@ -32,7 +33,8 @@ function drawPlane(width, { lines = [], marks = [], rays = [], bound, label }) {
 }
 
 function planeMark(kind, x, y) {
-  return shape("path", { d: PLANE_SYMBOLS[kind], transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: `other ${kind}` });
+  const transform = `translate(${x.toFixed(1)} ${y.toFixed(1)})`;
+  return shape("path", { d: PLANE_SYMBOLS[kind], transform, class: `other ${kind}` });
 }
 
 // From the model itself, which is at no distance from itself, through the adversaries by growing distance.
@@ -67,8 +69,10 @@ function planeLines(name, { jsd, tvd, f1 }) {
     ...(f1 ? [`F1 ${bracketed(f1)}`] : [])];
 }
 
+// The same digits as trained.py.
 function lambdaText(at) {
-  return at === null ? "–" : String(at);
+  if (at === null) return "–";
+  return at > 0 && at < 1e-4 ? at.toExponential() : String(at);
 }
 
 function planePoint(one, number, point, x, y, several) {
@@ -89,13 +93,15 @@ function planeOther(mark, x, y) {
 // λ beside its point where there is room; the others are in the table.
 function planeLabels(lines, all, x, y, width) {
   const taken = all.map(({ jsd, tvd }) => ({ x: x(jsd[0]) - 6, y: y(tvd[0]) - 6, width: 12, height: 12 }));
-  const free = (box) => box.x > 40 && box.x + box.width < width - 2 && taken.every((other) => box.x + box.width < other.x
-    || other.x + other.width < box.x || box.y + box.height < other.y || other.y + other.height < box.y);
+  const clear = (one, other) => one.x + one.width < other.x || other.x + other.width < one.x
+    || one.y + one.height < other.y || other.y + other.height < one.y;
+  const free = (box) => box.x > 40 && box.x + box.width < width - 2 && taken.every((other) => clear(box, other));
   const placed = [];
   for (const { jsd, tvd, at } of lines.flatMap(({ points }) => points)) {
     const text = placed.length ? lambdaText(at) : `λ = ${lambdaText(at)}`;
     const [across, up, room] = [x(jsd[0]), y(tvd[0]), 7 * text.length];
-    const spot = [[across - room / 2, up - 21], [across - room / 2, up + 9], [across + 9, up - 6], [across - room - 9, up - 6]]
+    const middle = across - room / 2;
+    const spot = [[middle, up - 21], [middle, up + 9], [across + 9, up - 6], [across - room - 9, up - 6]]
       .map(([left, top]) => ({ x: left, y: top, width: room, height: 12 })).find(free);
     if (!spot) continue;
     taken.push(spot);
@@ -105,12 +111,14 @@ function planeLabels(lines, all, x, y, width) {
 }
 
 function planeKey(kinds, names = []) {
-  const symbol = (...parts) => shape("svg", { viewBox: "-7 -7 14 14", width: 15, height: 15, "aria-hidden": "true", class: "chart" }, ...parts);
+  const frame = { viewBox: "-7 -7 14 14", width: 15, height: 15, "aria-hidden": "true", class: "chart" };
+  const symbol = (...parts) => shape("svg", frame, ...parts);
   const line = (number) => symbol(shape("path", { d: "M-7 0H7", class: `path panel-${number % 8}` }),
     shape("circle", { cx: 0, cy: 0, r: 3.6, class: `fill panel-${number % 8}` }));
   return element("p", { class: "key" },
     ...names.map((name, number) => element("span", {}, line(number), name)),
-    ...[...kinds, ["itself", "this model"]].map(([kind, name]) => element("span", {}, symbol(planeMark(kind, 0, 0)), name)));
+    ...[...kinds, ["itself", "this model"]].map(([kind, name]) =>
+      element("span", {}, symbol(planeMark(kind, 0, 0)), name)));
 }
 
 // Heatmaps of the model and of an adversary that gives (nearly) the same output.

@@ -1,5 +1,7 @@
 // AtteFa: each adversary's ratio with its interval, and the two distances that it is made of.
 
+const RAYS = [0.1, 0.25, 0.5, 1];
+
 function drawAtteFa(host, { variants, marks, kinds, bound }) {
   const [left, right] = [element("div", { class: "chart-host" }), element("div", { class: "chart-host" })];
   const meaning = element("p", { class: "caption" });
@@ -14,12 +16,14 @@ function drawAtteFa(host, { variants, marks, kinds, bound }) {
     redraw();
   };
   const plane = marks.length ? element("div", {}, element("h3", {}, "The two distances behind it"), right,
-    planeKey(kinds), element("p", { class: "caption" }, "Grey lines: where AtteFa, as published, is 0.1, 0.25, 0.5 and 1.")) : "";
+    planeKey(kinds),
+    element("p", { class: "caption" }, `Grey lines: AtteFa, as published, is ${RAYS.join(", ")}.`)) : "";
   host.append(choice("attefa-variant", "AtteFa", variants.map(({ name }) => name), show),
-    element("div", { class: "pair" }, element("div", {}, element("h3", {}, "AtteFa by adversary"), left, meaning), plane));
+    element("div", { class: "pair" },
+      element("div", {}, element("h3", {}, "AtteFa by adversary"), left, meaning), plane));
   if (marks.length) {
     responsive(right, (width) => drawPlane(width, {
-      marks, bound, rays: [0.1, 0.25, 0.5, 1], label: "Output change over distance of attention of each adversary" }));
+      marks, bound, rays: RAYS, label: "Output change over distance of attention of each adversary" }));
   }
   show(current.name);
 }

@@ -9,6 +9,7 @@ from heatcheck.report.methods import cell, folded
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, with_interval
+from heatcheck.verdict_trained import Estimate
 
 ATTENTION, UNIFORM = "attention", "uniform"
 UNIFORM_SEED = "uniform, "
@@ -72,16 +73,14 @@ def _said(added: Row) -> Markup | None:
     if added["value"] is None or added["low"] is None or added["at"] is None:
         return None
     margin = added["at"]
-    answer = "Cannot tell"
-    if added["low"] > margin:
-        answer = "Needed"
-    elif added["high"] < margin:
-        answer = "Not needed"
-    reason = {
-        "Needed": f"the whole interval is above the margin of {margin:g}",
-        "Not needed": f"the whole interval is below the margin of {margin:g}",
-        "Cannot tell": f"the interval holds the margin of {margin:g}, so that more texts or seeds are needed",
-    }[answer]
+    answer, reason = {
+        "above": ("Needed", f"the whole interval is above the margin of {margin:g}"),
+        "below": ("Not needed", f"the whole interval is below the margin of {margin:g}"),
+        "cannot tell": (
+            "Cannot tell",
+            f"the interval holds the margin of {margin:g}, so that more texts or seeds are needed",
+        ),
+    }[Estimate(added["value"], added["low"], added["high"], added["n"]).against(margin)]
     sentence = f": attention adds {with_interval(added)} to F1; {reason}. The interval covers texts and seeds."
     return tag("p", tag("strong", answer), sentence, class_="said")
 
