@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -18,9 +18,9 @@ from heatcheck.report import heatmap
 from heatcheck.report.said import said
 from heatcheck.report.scored import Heatmap, Part, Token
 
+from .browser import opened_in
 from .sample import EMOJI, EVIL, NASTY, spans
 from .sample_methods import write_methods_sample
-from .test_report_browser import ARGUMENTS, CHROMIUM, Opened, sync_api
 
 LABELS = ("<script>document.title='hacked'</script>", 'pos"it\u202eive\x00', "\x1b[2J😀")
 
@@ -241,28 +241,15 @@ def test_no_control_character_reaches_the_terminal(text, settings):
         assert "[red]not markup[/red]" in found
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield launched
-        launched.close()
-
-
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-def test_in_a_browser_texts_stay_texts_and_colours_are_there(browser: sync_api.Browser, tmp_path: Path):
+def test_in_a_browser_texts_stay_texts_and_colours_are_there(browser: Any, tmp_path: Path):
     shown = [heat(text, (1.0, -0.5), predicted=EVIL, model=EVIL, signed=True) for text in NASTY.values()]
     path = heatmap.write(tmp_path / "page.html", shown)
-    context = browser.new_context(viewport={"width": 380, "height": 800}, color_scheme="light")
-    opened = Opened(context, path)
-    assert opened.complaints == []
-    assert opened.requests == [path.as_uri()]
-    assert opened.page.title() == "heatcheck: " + EVIL
-    assert opened.page.locator("script, img").count() == 0
-    tokens = opened.page.locator("article").nth(list(NASTY).index("emoji")).locator(".token")
-    assert tokens.all_text_contents() == EMOJI.split()
-    colours = [tokens.nth(i).evaluate("e => getComputedStyle(e).backgroundColor") for i in range(3)]
-    assert colours == ["rgba(222, 46, 64, 0.78)", "rgba(38, 110, 200, 0.3)", "rgba(222, 46, 64, 0)"]
-    wide = opened.page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= 380
-    context.close()
+    with opened_in(browser, path, 380, 800, color_scheme="light") as opened:
+        assert opened.page.title() == "heatcheck: " + EVIL
+        assert opened.page.locator("script, img").count() == 0
+        tokens = opened.page.locator("article").nth(list(NASTY).index("emoji")).locator(".token")
+        assert tokens.all_text_contents() == EMOJI.split()
+        colours = [tokens.nth(i).evaluate("e => getComputedStyle(e).backgroundColor") for i in range(3)]
+        assert colours == ["rgba(222, 46, 64, 0.78)", "rgba(38, 110, 200, 0.3)", "rgba(222, 46, 64, 0)"]
+        wide = opened.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 380

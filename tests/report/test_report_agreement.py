@@ -30,6 +30,7 @@ from heatcheck.report.source import load
 from heatcheck.results import Origin, Score, TokenScores
 from tests.toys import random_examples, small_subject
 
+from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import EVIL
 from .sample_methods import EXPERIMENTS, FLAWED, METHODS, write_methods_sample
 
@@ -243,36 +244,18 @@ def test_from_model_to_page(tmp_path: Path) -> None:
     assert len(chart["least"]) > 0
 
 
-sync_api = pytest.importorskip("playwright.sync_api")
-from .test_report_browser import ARGUMENTS, CHROMIUM, Opened  # noqa: E402
-
-needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
 @pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def shared(browser: sync_api.Browser, folder: Path) -> Iterator[Opened]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield Opened(context, report.write(folder))
-    context.close()
+def shared(browser: Any, folder: Path) -> Iterator[Opened]:
+    with opened_in(browser, report.write(folder)) as opened:
+        yield opened
 
 
 @pytest.fixture
 def opened(shared: Opened) -> Iterator[Opened]:
     yield shared
-    assert shared.complaints == []
-    assert len(shared.requests) == 1
-    assert "hacked" not in shared.page.title()
+    shared.check()
 
 
-@needs_browser
 def test_the_matrix_shows_its_means_on_both_sides(opened: Opened, page: str) -> None:
     chart = data(page)["charts"]["agreement"]
     n = len(SOME)
@@ -284,7 +267,6 @@ def test_the_matrix_shows_its_means_on_both_sides(opened: Opened, page: str) -> 
             assert (cell.text_content() or "") == expected.replace("−0.00", "0.00")
 
 
-@needs_browser
 def test_a_cell_lists_its_texts_by_pointer_and_keyboard(opened: Opened, page: str) -> None:
     chart = data(page)["charts"]["agreement"]
     one, other = (method["id"] for method in chart["methods"][:2])
@@ -303,7 +285,6 @@ def test_a_cell_lists_its_texts_by_pointer_and_keyboard(opened: Opened, page: st
     assert opened.page.locator("#agreement .behind article").count() > 0
 
 
-@needs_browser
 def test_another_measure_changes_matrix_and_table(opened: Opened) -> None:
     cell = opened.page.locator("#agreement .cell[data-row='0'][data-column='1'] text")
     before = cell.text_content()
@@ -315,7 +296,6 @@ def test_another_measure_changes_matrix_and_table(opened: Opened) -> None:
     opened.page.get_by_role("radio", name="Kendall τ", exact=True).check()
 
 
-@needs_browser
 def test_dots_and_curves_follow_the_choice(opened: Opened) -> None:
     lanes = opened.page.locator("#erasure .dot-lane")
     assert lanes.count() == len(SOME)
@@ -331,36 +311,21 @@ def test_dots_and_curves_follow_the_choice(opened: Opened) -> None:
     assert opened.page.locator("#plausibility .guide").count() == 1
 
 
-INSIDE = """() => [...document.querySelectorAll('svg.chart')].flatMap((svg) => {
-  const frame = svg.getBoundingClientRect();
-  return [...svg.querySelectorAll('text')].filter((text) => {
-    const box = text.getBoundingClientRect();
-    return box.width && (box.left < frame.left - 2.5 || box.right > frame.right + 2.5);
-  }).map((text) => text.textContent);
-})"""
-
-
-@needs_browser
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light")])
 def test_fifteen_methods_fit_the_screen(
-    browser: sync_api.Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+    browser: Any, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
     path = report.write(write_methods_sample(tmp_path, how_many=8, methods=tuple(METHODS), nasty=False))
-    context = browser.new_context(viewport={"width": width, "height": 740}, color_scheme=scheme)
-    opened = Opened(context, path)
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert opened.page.evaluate(INSIDE) == []
-    opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
-    cut = "[...document.querySelectorAll('.numbers')].filter((node) => node.offsetWidth > node.parentNode.clientWidth)"
-    assert opened.page.evaluate(f"{cut}.length") == 0
-    opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()
-    assert opened.page.locator("#agreement .reading-line").inner_text().count("·") >= 3
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, path, width, 740, color_scheme=scheme) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.page.evaluate(CUT_LETTERS) == []
+        opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
+        assert opened.page.evaluate(CUT_TABLES) == []
+        opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()
+        assert opened.page.locator("#agreement .reading-line").inner_text().count("·") >= 3
 
 
-@needs_browser
-def test_names_that_attack_are_only_shown(browser: sync_api.Browser, tmp_path: Path) -> None:
+def test_names_that_attack_are_only_shown(browser: Any, tmp_path: Path) -> None:
     rows = [
         Score("kendall", 0.25, EVIL, "b", statistic="mean", low=0.2, high=0.3, n=4),
         Score("kendall", None, EVIL, "c", statistic="mean", n=0, reason=EVIL),
@@ -368,11 +333,7 @@ def test_names_that_attack_are_only_shown(browser: sync_api.Browser, tmp_path: P
     ]
     results.write_tables(tmp_path, results.tables(rows, Origin("data", "model", 0), "agreement"))
     results.write_json(tmp_path / "run.json", {"schema_version": 1})
-    context = browser.new_context()
-    opened = Opened(context, report.write(tmp_path))
-    assert opened.page.locator("#agreement .cell").count() == 9
-    opened.page.locator("#agreement .cell[role=button]").first.hover()
-    assert opened.page.locator("img").count() == 0
-    assert "hacked" not in opened.page.title()
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, report.write(tmp_path)) as opened:
+        assert opened.page.locator("#agreement .cell").count() == 9
+        opened.page.locator("#agreement .cell[role=button]").first.hover()
+        assert opened.page.locator("img").count() == 0

@@ -6,45 +6,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from heatcheck import report, results
 
+from .browser import CUT_TABLES, Opened, opened_in
 from .sample import EMOJI, EVIL, NASTY, write_sample
 
 sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-class Opened:
-    """A page with everything it complained about and everything it tried to load."""
-
-    def __init__(self, context: sync_api.BrowserContext, path: Path) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page = context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +25,14 @@ def report_file(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture(scope="module")
 def shared(browser: sync_api.Browser, report_file: Path) -> Iterator[Opened]:
     """Opened once: what one test does to the page does not disturb the others."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield Opened(context, report_file)
-    context.close()
+    with opened_in(browser, report_file) as opened:
+        yield opened
 
 
 @pytest.fixture
-def opened(shared: Opened, report_file: Path) -> Iterator[Opened]:
+def opened(shared: Opened) -> Iterator[Opened]:
     yield shared
-    assert shared.complaints == []
-    assert shared.requests == [report_file.as_uri()]
-    assert "hacked" not in shared.page.title()
+    shared.check()
 
 
 def entry_of(opened: Opened, name: str) -> sync_api.Locator:
@@ -180,7 +147,8 @@ def test_tokens_land_on_their_characters(opened: Opened) -> None:
 def test_odd_texts_keep_every_character(opened: Opened) -> None:
     for name in ("arabic", "hebrew", "chinese", "huge", "spaces", "separators"):
         entry = entry_of(opened, name)
-        assert entry.locator("[data-method=attention] .heat").text_content() == NASTY[name]
+        shown = NASTY[name].replace("\u202e", "‹U+202E›").replace("\u202c", "‹U+202C›")
+        assert entry.locator("[data-method=attention] .heat").text_content() == shown
 
 
 def test_control_characters_are_made_visible(opened: Opened) -> None:
@@ -195,23 +163,17 @@ def test_the_missing_value_says_why(opened: Opened) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_fits_a_narrow_screen(browser: sync_api.Browser, report_file: Path, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
-    opened = Opened(context, report_file)
-    opened.page.locator("#correlation .bar[data-panel='0'][data-bin='12']").click()
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
-    cut = "[...document.querySelectorAll('.numbers')].filter((node) => node.offsetWidth > node.parentNode.clientWidth)"
-    assert opened.page.evaluate(f"{cut}.length") == 0
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, report_file, 360, 740, color_scheme=scheme) as opened:
+        opened.page.locator("#correlation .bar[data-panel='0'][data-bin='12']").click()
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert opened.page.evaluate(CUT_TABLES) == []
 
 
 def test_words_stay_readable_on_the_strongest_colour(browser: sync_api.Browser, report_file: Path) -> None:
     """WCAG contrast of at least 4.5 between text and the full heat colour over the card, in both schemes."""
     for scheme in ("light", "dark"):
-        context = browser.new_context(color_scheme=scheme)
-        opened = Opened(context, report_file)
-        assert opened.page.evaluate(CONTRAST) >= 4.5
-        context.close()
+        with opened_in(browser, report_file, color_scheme=scheme) as opened:
+            assert opened.page.evaluate(CONTRAST) >= 4.5
 
 
 CONTRAST = """() => {
@@ -236,24 +198,67 @@ def test_pairs_and_signed_scores(browser: sync_api.Browser, tmp_path: Path) -> N
     ]
     results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
     results.write_json(tmp_path / "run.json", {"schema_version": 1})
-    context = browser.new_context()
-    opened = Opened(context, report.write(tmp_path))
-    opened.page.locator("#texts .browser summary").click()
-    assert opened.page.locator("[data-method=lime] .heat").all_text_contents() == ["A 👩 sleeps.", "She 😀 is awake."]
-    assert opened.page.locator("[data-method=lime] .token").all_text_contents() == ["sleeps", "awake"]
-    assert opened.page.locator("[data-method=lime] .token.negative").get_attribute("title") == "−0.25"
-    assert opened.page.locator(".legend .negative").count() == 1
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, report.write(tmp_path)) as opened:
+        opened.page.locator("#texts .browser summary").click()
+        heat, tokens = (opened.page.locator(f"[data-method=lime] .{kind}") for kind in ("heat", "token"))
+        assert heat.all_text_contents() == ["A 👩 sleeps.", "She 😀 is awake."]
+        assert tokens.all_text_contents() == ["sleeps", "awake"]
+        assert opened.page.locator("[data-method=lime] .token.negative").get_attribute("title") == "−0.25"
+        assert opened.page.locator(".legend .negative").count() == 1
 
 
 @pytest.mark.parametrize("experiment", ["performance", "correlation", "permutation", "adversarial_attention"])
 def test_a_run_of_one_experiment_opens_without_errors(
     browser: sync_api.Browser, tmp_path: Path, experiment: str
 ) -> None:
-    context = browser.new_context()
     path = report.write(write_sample(tmp_path, experiments=[experiment], how_many=15, classes=["a", "b", "c"]))
-    opened = Opened(context, path)
-    assert opened.page.locator("#texts .browser > details").count() > 0
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, path) as opened:
+        assert opened.page.locator("#texts .browser > details").count() > 0
+
+
+# Where each of some words of an element stands: the left edge of its first letter.
+PLACES = """(node, words) => words.map((word) => {
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const at = text.data.indexOf(word);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left;
+  }
+  return null;
+})"""
+
+
+def test_no_mark_of_direction_in_the_data_turns_the_page_around(browser: sync_api.Browser, tmp_path: Path) -> None:
+    classes = ["neg\u202eative", "טוב מאוד", "pos\u200f"]
+    shown = ["neg‹U+202E›ative", "\u2068טוב מאוד\u2069", "pos‹U+200F›"]
+    folder = write_sample(tmp_path, ["correlation"], how_many=40, classes=classes, nasty=False)
+    rows = [
+        results.ExampleRow(f"id\u202e{i}", "one \u202etwo three", None, c, c, 0.93, 2, 3) for i, c in enumerate(classes)
+    ]
+    rows += [results.TokenScores(rows[0].example_id, "attention", "x", [0], [0], [4], [8], ["\u202etwo"], [1.0])]
+    made = results.tables(rows, results.Origin("data", "model", 0), "explain")
+    there = {name: results.read_table(folder, name) for name in made}
+    results.write_tables(folder, {name: pa.concat_tables([made[name], there[name]]) for name in made})
+    with opened_in(browser, report.write(folder)) as opened:
+        sync_api.expect(opened.page.locator("#texts .browser > details").first).to_be_visible()
+        for number, name in enumerate(shown):
+            entry = opened.page.locator("#texts .browser > details").nth(number)
+            chip = entry.locator(".chip").first
+            assert chip.inner_text() == f"predicted {name} (0.93)"
+            start, inside, behind = chip.evaluate(PLACES, ["predicted", name.strip("\u2068")[:3], "(0.93"])
+            assert start < inside < behind
+            assert entry.locator(".chip.id").inner_text() == f"id‹U+202E›{number}"
+            bar = opened.page.locator("#correlation .panel-title").nth(number)
+            assert bar.text_content().startswith(name)
+        opened.page.locator("#texts .browser summary").first.click()
+        heat = opened.page.locator("#texts [data-method=attention] .heat").first
+        assert heat.text_content() == "one ‹U+202E›two three"
+        assert heat.locator(".token").text_content() == "‹U+202E›two"
+        places = heat.evaluate(PLACES, ["one", "two", "three"])
+        assert places == sorted(places)
+        turning = opened.page.evaluate("document.body.innerText.match(/[\\u202a-\\u202e\\u2066\\u2067]/g)")
+        assert turning is None
+        assert "neg‹U+202E›ative" in opened.page.locator("#performance").inner_text()

@@ -21,6 +21,7 @@ from heatcheck import report, results
 from heatcheck.report.measures import MEASURES
 from heatcheck.results import Origin, Score
 
+from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import CLASSES, EVIL
 from .sample_methods import write_methods_sample
 from .sample_trained import CONFIGS, EXPERIMENTS, LAMBDAS, write_trained_sample
@@ -366,37 +367,18 @@ def test_same_tables_same_bytes_without_torch(folder: Path, page: str) -> None:
     assert done.stdout.strip() == f"{hashlib.sha256(page.encode()).hexdigest()} False"
 
 
-sync_api = pytest.importorskip("playwright.sync_api")
-from .test_report_agreement import INSIDE  # noqa: E402
-from .test_report_browser import ARGUMENTS, CHROMIUM, Opened  # noqa: E402
-
-needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
 @pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def shared(browser: sync_api.Browser, folder: Path) -> Iterator[Opened]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield Opened(context, report.write(folder))
-    context.close()
+def shared(browser: Any, folder: Path) -> Iterator[Opened]:
+    with opened_in(browser, report.write(folder)) as opened:
+        yield opened
 
 
 @pytest.fixture
 def opened(shared: Opened) -> Iterator[Opened]:
     yield shared
-    assert shared.complaints == []
-    assert len(shared.requests) == 1
-    assert "hacked" not in shared.page.title()
+    shared.check()
 
 
-@needs_browser
 def test_every_section_is_drawn(opened: Opened) -> None:
     for name in EXPERIMENTS:
         assert opened.page.locator(f"#{name} svg.chart").count() >= 1
@@ -411,7 +393,6 @@ def test_every_section_is_drawn(opened: Opened) -> None:
     assert opened.page.locator("#ground_truth .guide").count() == 1
 
 
-@needs_browser
 def test_base_and_adversary_heatmaps_stand_on_the_same_text(opened: Opened) -> None:
     for section, methods in (
         ("trained_adversary", ["attention", "adversarial_attention", "trained_adversary"]),
@@ -428,7 +409,6 @@ def test_base_and_adversary_heatmaps_stand_on_the_same_text(opened: Opened) -> N
         assert re.search(r"JSD\s0\.\d+ away, its output TVD\s[<0.]", cards.first.locator(".moved").inner_text())
 
 
-@needs_browser
 def test_a_class_is_chosen_and_a_point_read(opened: Opened, page: str) -> None:
     point = opened.page.locator("#trained_adversary .plane-point").nth(2)
     before = point.get_attribute("aria-label") or ""
@@ -442,7 +422,6 @@ def test_a_class_is_chosen_and_a_point_read(opened: Opened, page: str) -> None:
     opened.page.get_by_role("radio", name="all texts").check()
 
 
-@needs_browser
 def test_points_work_by_keyboard(opened: Opened) -> None:
     opened.page.locator("#trained_adversary .plane-point[tabindex='0']").focus()
     first = opened.page.locator("#tip").inner_text()
@@ -452,7 +431,6 @@ def test_points_work_by_keyboard(opened: Opened) -> None:
     assert opened.page.locator("#tip").inner_text() == first
 
 
-@needs_browser
 def test_every_violin_lists_as_many_texts_as_it_counts(opened: Opened) -> None:
     opened.page.get_by_role("radio", name="the mean").check()
     counts = opened.page.evaluate(
@@ -472,7 +450,6 @@ def test_every_violin_lists_as_many_texts_as_it_counts(opened: Opened) -> None:
     )
 
 
-@needs_browser
 def test_another_definition_changes_dots_sentence_and_table(opened: Opened) -> None:
     value = opened.page.locator("#attefa .dot-lane .lane-value").nth(1)
     before = value.text_content()
@@ -484,7 +461,6 @@ def test_another_definition_changes_dots_sentence_and_table(opened: Opened) -> N
     assert opened.page.locator("#attefa tbody[data-variant]:visible").get_attribute("data-variant") == "relative"
 
 
-@needs_browser
 def test_wrong_texts_are_chosen_apart(opened: Opened) -> None:
     opened.page.get_by_role("radio", name="wrong", exact=True).check()
     assert opened.page.locator("#ground_truth tbody:visible").get_attribute("data-variant") == "auprc/model wrong"
@@ -494,7 +470,6 @@ def test_wrong_texts_are_chosen_apart(opened: Opened) -> None:
     )
 
 
-@needs_browser
 def test_texts_can_be_sorted_by_what_the_sections_made(opened: Opened) -> None:
     opened.page.get_by_label("Sort by").select_option("trained_adversary_jsd/λ = 0.001")
     values = [float(text.replace("<", "")) for text in opened.page.locator("#texts .chip.value b").all_inner_texts()]
@@ -502,39 +477,25 @@ def test_texts_can_be_sorted_by_what_the_sections_made(opened: Opened) -> None:
     assert values == sorted(values, reverse=True)
 
 
-@needs_browser
-def test_all_sections_fit_screens_of_any_width(browser: sync_api.Browser, folder: Path) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
-    opened = Opened(context, report.write(folder))
-    opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
-    for width in (360, 1280, 700):
-        opened.page.set_viewport_size({"width": width, "height": 740})
-        opened.page.wait_for_function("document.querySelector('.chart').clientWidth <= innerWidth")
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert opened.page.evaluate(INSIDE) == []
-        assert opened.page.evaluate(CUT) == []
-    assert opened.complaints == []
-    context.close()
+def test_all_sections_fit_screens_of_any_width(browser: Any, folder: Path) -> None:
+    with opened_in(browser, report.write(folder), 360, 740, color_scheme="dark") as opened:
+        opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
+        for width in (360, 1280, 700):
+            opened.page.set_viewport_size({"width": width, "height": 740})
+            opened.page.wait_for_function("document.querySelector('.chart').clientWidth <= innerWidth")
+            assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert opened.page.evaluate(CUT_LETTERS) == []
+            assert opened.page.evaluate(CUT_TABLES) == []
 
 
-CUT = """() => [...document.querySelectorAll('.numbers')]
-  .filter((node) => node.offsetWidth > node.parentNode.clientWidth).map((node) => node.closest('section').id)"""
-
-
-@needs_browser
-def test_runs_of_one_experiment_open_without_errors(browser: sync_api.Browser, tmp_path: Path) -> None:
-    context = browser.new_context()
+def test_runs_of_one_experiment_open_without_errors(browser: Any, tmp_path: Path) -> None:
     for experiment in EXPERIMENTS:
         folder = write_trained_sample(tmp_path / experiment, [experiment], how_many=6, nasty=False, beside=False)
-        opened = Opened(context, report.write(folder))
-        assert opened.page.locator(f"#{experiment} svg.chart").count() >= 1
-        assert opened.complaints == []
-        opened.page.close()
-    context.close()
+        with opened_in(browser, report.write(folder)) as opened:
+            assert opened.page.locator(f"#{experiment} svg.chart").count() >= 1
 
 
-@needs_browser
-def test_names_that_attack_are_only_shown(browser: sync_api.Browser, tmp_path: Path) -> None:
+def test_names_that_attack_are_only_shown(browser: Any, tmp_path: Path) -> None:
     hostile = {"setting": EVIL, "at": 0.1}
     rows = [
         mean("trained_adversary_jsd", 0.5, 0.1, "attention", EVIL, **hostile),
@@ -553,12 +514,8 @@ def test_names_that_attack_are_only_shown(browser: sync_api.Browser, tmp_path: P
     ]
     page = written(tmp_path, *rows)
     assert EVIL not in page
-    context = browser.new_context()
-    opened = Opened(context, report.write(tmp_path))
-    assert opened.page.locator(".plane-point, .dot-lane").count() == 1 + 1 + 1 + 1 + 1 + 1
-    for node in opened.page.locator(".plane-point, .plane-mark, .dot-lane").all():
-        node.dispatch_event("focus")
-    assert opened.page.locator("img").count() == 0
-    assert "hacked" not in opened.page.title()
-    assert opened.complaints == []
-    context.close()
+    with opened_in(browser, report.write(tmp_path)) as opened:
+        assert opened.page.locator(".plane-point, .dot-lane").count() == 1 + 1 + 1 + 1 + 1 + 1
+        for node in opened.page.locator(".plane-point, .plane-mark, .dot-lane").all():
+            node.dispatch_event("focus")
+        assert opened.page.locator("img").count() == 0

@@ -21,10 +21,13 @@ function shape(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG_NAMESPACE, name), attributes, children);
 }
 
-// Control characters have no shape of their own; each becomes its one-character picture, so offsets stay true.
+// Control characters have no shape of their own; each becomes its picture. What turns the direction of all that
+// follows becomes its number (visible.py): a page would show the letters of a word in another order.
 function visible(text) {
   const picture = (found) => String.fromCharCode(0x2400 + found.charCodeAt(0));
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, picture).replace(/\u007f/g, "\u2421");
+  const number = (found) => `‹U+${found.charCodeAt(0).toString(16).toUpperCase()}›`;
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, picture).replace(/\u007f/g, "\u2421")
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, number);
 }
 
 function clipped(text, most) {

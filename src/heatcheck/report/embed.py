@@ -12,6 +12,7 @@ from heatcheck.method_names import method_name
 from heatcheck.report import heat
 from heatcheck.report.series import Series, all_series
 from heatcheck.report.source import Row, Run
+from heatcheck.report.visible import for_chart
 
 # What opens without a wait on a laptop: about 8 MB in all.
 MOST_TEXTS = 2000
@@ -45,9 +46,10 @@ def payload(run: Run, examples: Sequence[str], charts: dict[str, Any], own: Sequ
     signed = heat.signed_methods(run)
     series = [*all_series(run), *own]
     return {
-        "classes": run.classes,
+        "classes": [for_chart(name) for name in run.classes],
         "panels": [
-            {"name": name, "classes": classes} for name, classes in zip(run.panel_names, run.panels, strict=True)
+            {"name": for_chart(name), "classes": [for_chart(one) for one in classes]}
+            for name, classes in zip(run.panel_names, run.panels, strict=True)
         ],
         "total": len(run.examples),
         "texts": _columns(run, [run.by_id[example] for example in examples]),

@@ -19,6 +19,7 @@ from heatcheck.report.sections import sections
 from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run, load
 from heatcheck.report.verdict import header, notes, title, verdict
+from heatcheck.report.visible import for_page
 
 STYLES = ("page.css", "parts.css", "charts.css", "methods.css", "trained.css")
 SHARED_SCRIPTS = (
@@ -45,14 +46,14 @@ def render(run_folder: Path) -> str:
     style = "\n".join(_asset(name) for name in STYLES)
     script = _script([part.script for part in parts if part.script])
     return Template(_asset("page.html")).substitute(
-        title=escape(f"heatcheck: {title(run)}"),
+        title=for_page(escape(f"heatcheck: {title(run)}")),
         style=style,
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        header=header(run),
+        header=for_page(header(run)),
         navigation=_navigation(parts),
-        content=_content(run, parts, len(examples)),
+        content=for_page(_content(run, parts, len(examples))),
         data=script_json(payload(run, examples, charts, [series for part in parts for series in part.series])),
     )
 

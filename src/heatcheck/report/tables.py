@@ -68,7 +68,7 @@ def _groups(run: Run, variant: Variant) -> dict[str | None, Cells]:
 
 
 def _line(run: Run, group: str | None, cells: Cells, columns: Sequence[Column]) -> Markup:
-    name = "all texts" if group is None else join(swatch(run, group), shortened(group))
+    name = "all texts" if group is None else join(swatch(run, group), tag("bdi", shortened(group)))
     return tag(
         "tr",
         tag("th", name, scope="row"),

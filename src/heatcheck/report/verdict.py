@@ -49,7 +49,7 @@ def _facts(run: Run) -> Markup:
 def _described(about: dict[str, Any]) -> Markup | None:
     """Name and description, or the task for data."""
     extra = about.get("description") or about.get("task")
-    name = tag("strong", str(about["name"])) if about.get("name") else None
+    name = tag("strong", tag("bdi", str(about["name"]))) if about.get("name") else None
     return join(name, f" — {plain(extra)}" if extra else None) or None
 
 

@@ -71,7 +71,7 @@ def _examined(run: Run) -> list[tuple[str, str | Markup]]:
 def _shares(run: Run) -> Markup:
     frequency: Counter[Any] = Counter(row["predicted"] for row in run.examples)
     parts = [
-        join(tag("span", class_=f"swatch panel-{number}", aria_hidden="true"), f"{name} {percent(share)}")
+        join(tag("span", class_=f"swatch panel-{number}", aria_hidden="true"), tag("bdi", name), f" {percent(share)}")
         for number, (name, classes) in enumerate(zip(run.panel_names, run.panels, strict=True))
         for share in [sum(frequency[one] for one in classes) / len(run.examples)]
     ]
