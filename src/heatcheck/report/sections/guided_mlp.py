@@ -11,6 +11,7 @@ from heatcheck.report.methods import best_first, cell, folded
 from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, means, models_table
+from heatcheck.report.visible import for_chart
 
 # Guide -> (name beside a dot, name in a table)
 GUIDES = {
@@ -80,4 +81,4 @@ def _seed_name(model: str) -> str:
 
 def _dot(guide: str, row: Row) -> dict[str, Any]:
     name = GUIDES[guide][0] if guide in GUIDES else guide_name(guide)
-    return {"id": guide, "name": name, "why": None, "cell": cell(row)}
+    return {"id": guide, "name": for_chart(name), "why": None, "cell": cell(row)}

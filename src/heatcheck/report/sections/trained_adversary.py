@@ -15,6 +15,7 @@ from heatcheck.report.sections.section import Section, drawing, lead
 from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, strength, with_interval
+from heatcheck.report.visible import for_chart
 
 SHOWN = 0.001  # the heatmaps are those of the first seed's λ nearest to this
 FAR = 0.4  # paper 2's Table 4
@@ -59,7 +60,9 @@ def section(run: Run) -> Section | None:
 def _views(run: Run) -> list[dict[str, Any]]:
     """All texts, then those of each predicted class."""
     classes = [names[0] for names in run.panels if len(names) == 1]
-    groups = {"all texts": None} | ({f"predicted {name}": name for name in classes} if len(classes) > 1 else {})
+    groups = {"all texts": None} | (
+        {f"predicted {for_chart(name)}": name for name in classes} if len(classes) > 1 else {}
+    )
     found = []
     for name, group in groups.items():
         others = marks(run, group)
