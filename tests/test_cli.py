@@ -247,3 +247,9 @@ def test_without_out_another_run_gets_a_number_and_the_same_one_is_found_again(h
     assert sorted(p.name for p in Path("runs").iterdir()) == sorted(runs.values())
     Path("runs/permutation-reviews-model-2/run.json").write_text("{")
     assert "permutation-reviews-model-4/report" in heatcheck(*common, "--limit", "5")[1]
+
+
+def test_no_control_character_of_a_name_reaches_the_terminal(heatcheck):
+    code, _, err = heatcheck("audit", "--data", "no\x1b[31m\u202ewhere.csv")
+    assert code == 2
+    assert "heatcheck: no␛[31m‹U+202E›where.csv: there is no such file." in err

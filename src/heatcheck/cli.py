@@ -33,6 +33,7 @@ from heatcheck.flags import (
     WindowsFlag,
     grouped,
 )
+from heatcheck.report.visible import for_terminal
 
 app = typer.Typer(
     name="heatcheck",
@@ -231,7 +232,6 @@ def explain(
     from heatcheck import api, terminal
     from heatcheck.explain.method import split as split_methods
     from heatcheck.report import heatmap
-    from heatcheck.report.visible import for_terminal
 
     if model is None:
         raise InputError(
@@ -254,8 +254,8 @@ def explain(
     said, more = ({}, []) if audited is None else api.audited_methods(audited, found)
     terminal.show(out_console, found.heatmaps, said)
     for note in (*notes, *more):
-        err_console.print(f"note: {for_terminal(note)}", highlight=False, markup=False, soft_wrap=True)
-    _say(f"\nPage: {for_terminal(str(heatmap.write(out, found.heatmaps, said)))}")
+        _say(f"note: {note}", err_console)
+    _say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
 
 
 @app.command()
@@ -333,9 +333,9 @@ def reproduce(
         sys.stdout.write("\n".join(f"{name}\n\n{block}\n" for name, block in blocks.items()))
 
 
-def _say(line: str) -> None:
-    """As it is: no markup, and no line break inside a path."""
-    out_console.print(line, highlight=False, markup=False, soft_wrap=True)
+def _say(line: str, console: Console = out_console) -> None:
+    """As it is: no markup, no line break inside a path, and no control character that a name or a text may hold."""
+    console.print(for_terminal(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _finish(request: Any, out: Path | None, what: str) -> None:
@@ -346,13 +346,13 @@ def _finish(request: Any, out: Path | None, what: str) -> None:
         finished = api.run_request(request, folder, command=_command(), progress=progress)
     found = finished.verdict
     if found:
-        out_console.print(Text(f"\n{found['headline']}", "bold"))
+        out_console.print(Text(f"\n{for_terminal(found['headline'])}", "bold"))
         for finding in found["findings"]:
             mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
             out_console.print(Text.assemble((f"{mark} {finding['outcome']}", colour), f"  {finding['question']}"))
             _say(f"    {finding['finding']}")
     for note in finished.description["notes"]:
-        err_console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+        _say(f"note: {note}", err_console)
     _say(f"\nReport: {folder / 'report.html'}")
 
 
@@ -421,7 +421,7 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        err_console.print(f"heatcheck: {error}", highlight=False, markup=False, soft_wrap=True)
+        _say(f"heatcheck: {error}", err_console)
         sys.exit(2)
     except KeyboardInterrupt:
         err_console.print("\nStopped. Repeat the command to go on where it was.", highlight=False)

@@ -5,7 +5,6 @@ Everything from data is escaped by `markup.tag`. The page has no script, so that
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +12,7 @@ from string import Template
 
 from heatcheck.errors import InputError
 from heatcheck.method_names import method_name
-from heatcheck.report.assets import asset, policy_hash
+from heatcheck.report.assets import asset, framed, write_whole
 from heatcheck.report.figures import MINUS, percent
 from heatcheck.report.markup import Markup, escape, join, tag
 from heatcheck.report.said import ABOUT
@@ -32,13 +31,9 @@ def page(heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> 
     scale = "".join(f".share-{step} {{ --share: {step / STEPS:g}; }}\n" for step in range(STEPS + 1))
     style = "\n".join([*(asset(name) for name in STYLES), scale])
     texts = [_text(list(group), said or {}) for _, group in groupby(heatmaps, key=lambda one: (one.text, one.pair))]
-    written = Template(asset("heatmap.html")).substitute(
-        title=escape(f"heatcheck: {heatmaps[0].model if heatmaps else 'nothing explained'}"),
-        style=style,
-        style_hash=policy_hash(style),
-        content=join(*texts, legend(heatmaps), tag("p", f"audit: {ABOUT}", class_="legend") if said else None),
-    )
-    return for_page(written)
+    content = join(*texts, legend(heatmaps), tag("p", f"audit: {ABOUT}", class_="legend") if said else None)
+    body = Template(asset("heatmap.html")).substitute(content=for_page(content))
+    return framed(heatmaps[0].model if heatmaps else "nothing explained", style, body)
 
 
 def check_place(path: Path) -> None:
@@ -50,16 +45,7 @@ def check_place(path: Path) -> None:
 
 
 def write(path: Path, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> Path:
-    """The page, whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(page(heatmaps, said), encoding="utf-8", newline="\n")
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"{path}: the heatmap cannot be written ({error.strerror}). Give another --out.") from error
-    return path
+    return write_whole(path, page(heatmaps, said), "heatmap")
 
 
 def verdict(one: Heatmap) -> str:
