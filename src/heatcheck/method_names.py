@@ -11,6 +11,8 @@ from collections.abc import Iterable
 METHODS = {
     "attention": "Attention",
     "adversarial_attention": "Adversarial attention",
+    "trained_adversary": "Trained adversary",
+    "attefa_adversary": "AtteFa’s adversary",
     "attention_x_gradient": "Attention × gradient",
     "rollout": "Attention rollout",
     "flow": "Attention flow",

@@ -124,6 +124,7 @@ def aggregates(out: Path) -> pd.DataFrame:
         "subject",
         "reference",
         "setting",
+        "at",
         "group",
         "example_id",
         "value",
