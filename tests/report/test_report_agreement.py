@@ -24,6 +24,7 @@ from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
 from heatcheck.experiments.summary import SUMMARISED, summarise
+from heatcheck.method_names import method_name
 from heatcheck.report.clusters import clustered
 from heatcheck.report.methods import unranked
 from heatcheck.report.source import load
@@ -319,6 +320,11 @@ def test_fifteen_methods_fit_the_screen(
     with opened_in(browser, path, width, 740, color_scheme=scheme) as opened:
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
         assert opened.page.evaluate(CUT_LETTERS) == []
+        names = [re.sub(r" \d+$|†|\s", "", text) for text in opened.page.locator(".lane-name").all_text_contents()]
+        assert set(names) == {re.sub(r"\s", "", method_name(name)) for name in METHODS}
+        curves = opened.page.locator(".curve text").all_text_contents()
+        assert {"LIME", "Kernel-SHAP", "Integrated gradients", "DeepLIFT (Captum)†"} <= set(curves)
+        assert not any("…" in text for text in curves)
         opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
         assert opened.page.evaluate(CUT_TABLES) == []
         opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()

@@ -5,7 +5,7 @@ const NAME_STEP = 14;
 
 function drawCurves(width, { lines, x: along, y: up, label, mark }) {
   const narrow = width < 480;
-  const right = width - (narrow ? 116 : 160);
+  const right = width - (narrow ? 130 : 160);
   const height = Math.max(CURVES_HEIGHT, NAME_STEP * lines.length);
   const values = lines.flatMap((one) => one.points.map(([, , value]) => value));
   const ticks = ticksOver([...up.within, ...values]);
@@ -18,10 +18,18 @@ function drawCurves(width, { lines, x: along, y: up, label, mark }) {
     svg.append(line(40, y(mark), right, y(mark), "bound"));
   }
   const heights = apart(lines.map((one) => y(one.points[one.points.length - 1][2])), height + 20);
-  const drawn = lines.map((one, number) => curve(one, number, place, y, right, heights[number], along, narrow));
+  const names = briefNames(lines).map((name) => clipped(name, narrow ? 20 : 22));
+  const drawn = lines.map((one, number) => curve(one, number, place, y, right, [names[number], heights[number]], along,
+    narrow));
   rove(drawn);
   svg.append(...drawn, axisBelow(place, along.ticks, height + 20, along.title, along.format));
   return svg;
+}
+
+// Without their settings, where methods can be told apart all the same: the tip has them.
+function briefNames(lines) {
+  const brief = lines.map(({ name }) => name.replace(/ \([^()]*=.*\)$/, ""));
+  return brief.map((name, index) => (brief.indexOf(name) === brief.lastIndexOf(name) ? name : lines[index].name));
 }
 
 // Names must not overlap: pushed down from the top, then up from the bottom.
@@ -39,7 +47,7 @@ function apart(heights, bottom) {
   return placed;
 }
 
-function curve(one, number, place, y, right, nameY, along, narrow) {
+function curve(one, number, place, y, right, [name, nameY], along, narrow) {
   const points = one.points.map(([at, , value]) => `${place(at).toFixed(1)} ${y(value).toFixed(1)}`);
   const last = one.points[one.points.length - 1];
   const path = `M${points.join("L")}`;
@@ -51,8 +59,7 @@ function curve(one, number, place, y, right, nameY, along, narrow) {
     shape("path", { d: path, class: "reach" }), shape("path", { d: path, class: "stroke" }),
     ...one.points.map(([at, , value]) => shape("circle", { cx: place(at), cy: y(value), r: 3, class: "fill" })),
     line(place(last[0]) + 4, y(last[2]), right + 12, nameY, "leader"),
-    lettering(right + 15, nameY + 4, "start", clipped(one.name, narrow ? 15 : 20) + (one.why ? MARK : ""),
-      narrow ? "small" : "")), lines);
+    lettering(right + 15, nameY + 4, "start", name + (one.why ? MARK : ""), narrow ? "small" : "")), lines);
 }
 
 function boundsOf([, , , low, high]) {

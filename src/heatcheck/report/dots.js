@@ -7,11 +7,22 @@ function markedName({ name, why }) {
   return why ? `${name}${MARK}` : name;
 }
 
-// Cut at the end, so that a mark and a number stay; narrow screens get smaller letters before shorter names.
+// On two lines where one is too short, settings together; only what two lines cannot hold is cut.
+function inTwo(name, most) {
+  if (name.length <= most) return [name];
+  const spaces = [...name.matchAll(/ /g)].map(({ index }) => index).filter((at) => at <= most);
+  const at = spaces.find((one) => name[one + 1] === "(") ?? spaces.at(-1) ?? most - 1;
+  return [name.slice(0, at + 1).trim(), clipped(name.slice(at + 1), most)];
+}
+
+// Cut at the end, so that a mark and a number stay; narrow screens get smaller letters.
 function methodLabel(method, right, middle, narrow) {
   const tail = `${method.why ? MARK : ""}${method.number ? ` ${method.number}` : ""}`;
-  const name = clipped(method.name, (narrow ? 17 : 26) - tail.length) + tail;
-  return lettering(right, middle + 4, "end", name, narrow ? "lane-name small" : "lane-name");
+  const lines = inTwo(method.name, (narrow ? 17 : 26) - tail.length);
+  const kind = narrow ? "lane-name small" : "lane-name";
+  if (lines.length === 1) return lettering(right, middle + 4, "end", lines[0] + tail, kind);
+  return shape("text", { y: middle - 2, "text-anchor": "end", class: kind },
+    shape("tspan", { x: right }, lines[0]), shape("tspan", { x: right, dy: "1.05em" }, lines[1] + tail));
 }
 
 function intervalText([value, low, high, n]) {

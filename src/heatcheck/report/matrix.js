@@ -54,7 +54,7 @@ function matrixCell({ labels, cell, height, top }, row, column, { share, text, n
 function cellText(value, room) {
   if (room < TINY && Math.abs(value) < SMALL) return "";
   const digits = value.toFixed(2).replace("-", "−").replace("−0.00", "0.00");
-  return room < 34 ? digits.replace("0.", ".").replace("1.00", "1.0") : digits;
+  return room < 40 ? digits.replace("0.", ".").replace("1.00", "1.0") : digits;
 }
 
 // One tab stop; arrow keys move in both directions over what can be chosen.
