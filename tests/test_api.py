@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -33,6 +34,18 @@ def test_a_run_of_repeatability_asks_as_often_as_its_own_settings_say():
     assert explaining_configs("lime")["repeatability"] == replace(whole, methods=("lime",))
     own = RepeatabilityConfig(repeats=7)
     assert make_request(None, "x", 9, 0, {"configs": {"repeatability": own}}).config("repeatability") == own
+
+
+def test_an_audit_finds_its_folder_again_and_leaves_those_of_others_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"{text} w{i}", ("no", "yes")[i % 2]) for i, text in enumerate(TEXTS)]
+    data = table(tmp_path / "texts.csv", ["text", "label"], rows)
+    for _ in range(2):
+        for methods, name in (("leave_one_out,occlusion", ""), ("occlusion,lime(samples=4)", "-2")):
+            configs = explaining_configs(methods, audit=True)
+            run = heatcheck.audit(predict, data.name, configs=configs, threads=1)
+            assert run.folder == Path(f"runs/audit-texts-predict{name}")
+    assert len(list(Path("runs").iterdir())) == 2
 
 
 def test_a_method_that_changes_with_the_seed_is_shown_but_not_ranked(tmp_path):

@@ -354,18 +354,17 @@ def default_folder(what: str, request: Request) -> Path:
 
 
 def may_take(folder: Path, request: Request) -> bool:
-    """Is it free, unfinished, or of this very request? Which tests an audit has depends on the model, which is not
-    loaded yet: any of them will do."""
+    """Is it free, unfinished, or of this very request? Which tests join those that were asked for depends on the model,
+    which is not loaded yet: those that are there are taken."""
     if not folder.exists():
         return True
     try:
         there = results.read_run(folder)
     except InputError:
         return False
-    batteries = (runner.BATTERY, runner.TRANSFORMER_BATTERY, runner.BLACK_BOX_BATTERY)
-    tests = batteries if request.experiments is None else (request.experiments,)
-    same = {digest(replace(request, experiments=some).settings()) for some in tests}
-    return there["status"] != "finished" or there.get("identity") in same
+    tests = tuple(there.get("settings", {}).get("experiments", {}))
+    same = digest(replace(request, experiments=tests).settings()) == there.get("identity")
+    return there["status"] != "finished" or (same and set(request.experiments or ()) <= set(tests))
 
 
 def available_cores() -> int:
