@@ -8,7 +8,8 @@ from heatcheck.report.dots import by_method, dots, dots_table
 from heatcheck.report.markup import join, tag
 from heatcheck.report.measures import measure, setting_name
 from heatcheck.report.methods import footnotes, table
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.sections.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 
 MEASURES = ("auprc", "token_f1")
@@ -35,6 +36,7 @@ def section(run: Run) -> Section | None:
             tag("div", table("method", "mean", [dots_table(run, v, _name(v)) for v in found])),
             class_="split",
         ),
+        note(without_value(run, *MEASURES)),
         footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
     )
     chart = {"variants": [_chart(run, variant) for variant in found]}
