@@ -76,6 +76,14 @@ def test_methods_are_judged_against_random_words_best_first():
     assert "Better reaches 0.70 and random words 0.25: a gain of 0.45 [0.40, 0.50]" in found["findings"][0]["finding"]
 
 
+def test_the_headline_names_few_methods_and_counts_many():
+    many = dict.fromkeys(("gradient", "lime", "rollout", "flow"), (0.3, 0.4))
+    rest = " name words that the output rests on."
+    assert verdict(erased(**many))["headline"] == "All 4 methods that may be ranked" + rest
+    assert verdict(erased(**many, open=(-0.3, 0.4)))["headline"] == "4 of 5 methods that may be ranked" + rest
+    assert "a gain of −0.08 [−0.20, 0.04]" in verdict(erased(bad=(-0.2, 0.04)))["findings"][0]["finding"]
+
+
 def test_a_method_that_is_not_ranked_is_not_judged():
     scores = erased(good=(0.3, 0.4), flawed=(0.5, 0.6))
     scores.loc[scores["subject"] == "flawed", "reason"] = "not ranked: misses its sum"

@@ -44,6 +44,17 @@ class Finding:
     subject: str = "attention"  # the method that it is about
 
 
+class Number(float):
+    """With a true minus sign in a sentence.
+
+    >>> f"{Number(-0.051):.2f}"
+    '−0.05'
+    """
+
+    def __format__(self, how: str) -> str:
+        return super().__format__(how).replace("-", "−")
+
+
 def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
     chosen = scores[
         (scores["measure"] == test.measure)
@@ -67,7 +78,7 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
     if row["setting"] in LOWER_BOUNDS and outcome == "passes":
         outcome = "cannot tell"
         meanings[outcome] = "The search found nothing far, but it is a search: something farther may exist."
-    sentence = test.finding.format(value=value, low=low, high=high, n=int(row["n"]))
+    sentence = test.finding.format(value=Number(value), low=Number(low), high=Number(high), n=int(row["n"]))
     if row["setting"] in LOWER_BOUNDS:
         sentence += " This is a lower bound: a search found it, no certificate."
     return Finding(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Test, judge
+from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
 
 LEAST_STABILITY = 0.7  # mean Kendall τ between two seeds: 17 of 20 word pairs in the same order
@@ -42,10 +42,10 @@ RANDOMISED = Test(
     None,
     MOST_ALIKE,
     "below",
-    "Does {method} show what the model has learned?",
+    "Does {method} notice when the model forgets what it learned?",
     "With all weights random, {method} orders the words as before at a mean Kendall τ of {{value:.2f}} "
     "[{{low:.2f}}, {{high:.2f}}] over {{n:,}} texts.",
-    "The heatmap of a model that has learned nothing is another one.",
+    "The heatmap of a model that has learned nothing is another one: the least that can be asked.",
     "A model that has learned nothing gets a heatmap that is alike (τ above 0.2, where chance gives 0): it shows the "
     "text or the architecture, not what was learned.",
 )
@@ -70,7 +70,9 @@ def _randomised(scores: pd.DataFrame) -> Iterator[Finding]:
     first = means[means["setting"].isin(HEAD_RANDOM)].set_index("subject")["value"]
     for found in _each(RANDOMISED, scores[scores["setting"].isin(ALL_RANDOM)]):
         alone = first.get(found.subject)
-        more = "" if alone is None or pd.isna(alone) else f" With the output layer alone random it is {alone:.2f}."
+        more = (
+            "" if alone is None or pd.isna(alone) else f" With the output layer alone random it is {Number(alone):.2f}."
+        )
         yield replace(found, finding=found.finding + more)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Test, judge
+from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
 from heatcheck.verdict_checks import check_headlines, judge_checks
 
@@ -69,13 +69,13 @@ def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
         "cannot tell": "It cannot be told from random words with these texts: more are needed.",
     }[outcome]
     name = method_name(subject)
-    between = f"{name} reaches {reached[subject]:.2f} and random words {reached['random']:.2f}"
+    between = f"{name} reaches {Number(reached[subject]):.2f} and random words {Number(reached['random']):.2f}"
+    gain = f"{Number(value):.2f} [{Number(low):.2f}, {Number(high):.2f}]"
     return Finding(
         "erasure",
         outcome,
         f"Does the output rest on the words that {name} names?",
-        f"Between the worst (0) and the best (1) order found, {between}: a gain of {value:.2f} [{low:.2f}, {high:.2f}] "
-        f"over {n:,} texts.",
+        f"Between the worst (0) and the best (1) order found, {between}: a gain of {gain} over {n:,} texts.",
         meaning,
         "gain_over_random",
         value,
@@ -96,7 +96,8 @@ def _erasure(findings: Sequence[Finding]) -> Iterator[str]:
     names = {kind: [f.subject for f in judged if f.outcome == kind] for kind in ("passes", "fails")}
     good = names["passes"]
     if good:
-        few = listed(good) if len(good) <= 3 else f"{len(good)} of {len(judged)} methods"
+        many = f"all {len(judged)}" if len(good) == len(judged) else f"{len(good)} of {len(judged)}"
+        few = listed(good) if len(good) <= 3 else f"{many} methods that may be ranked".capitalize()
         yield f"{few} {'names' if len(good) == 1 else 'name'} words that the output rests on."
     elif judged:
         yield "No method is shown to name the words that the output rests on."

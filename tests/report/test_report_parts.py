@@ -76,6 +76,21 @@ def test_signed_missing_overlapping_and_impossible_tokens(tmp_path: Path) -> Non
     assert heat.signed_methods(run) == {"signed"}
 
 
+def test_pieces_of_a_word_are_one_word_and_add_up(tmp_path: Path) -> None:
+    text = "unfunny, e\u0301té 电影!"
+    pieces = ["un", "fun", "ny", ",", "e", "\u0301té", "电", "影", "!"]
+    spans, at = [], 0
+    for piece in pieces:
+        at = text.index(piece, at)
+        spans.append((at, at + len(piece)))
+        at += len(piece)
+    scores = [1.0, -3.0, 0.5, 0.25, 1.0, 1.0, 0.5, 1.0, 0.0]
+    run = made(tmp_path, token_scores("lime", spans, scores), text=text)
+    entry = heat.packed(run, ["a"])["a"]
+    assert entry["spans"][0] == [0, 7, 0, 1, 1, 4, 1, 1, 0, 1, 0, 1]
+    assert unpack(*entry["methods"]["lime"]) == pytest.approx([-1.5, 0.25, 2.0, 0.5, 1.0, 0.0], abs=0.001)
+
+
 def test_histogram_counts_like_a_plain_loop() -> None:
     values = np.array([-1.2, -1.0, -0.95, 0.0, 0.1, 0.3, 0.99, 1.0, 1.0])
     counts = [0] * 20

@@ -12,7 +12,9 @@ function inTwo(name, most) {
   if (name.length <= most) return [name];
   const spaces = [...name.matchAll(/ /g)].map(({ index }) => index).filter((at) => at <= most);
   const at = spaces.find((one) => name[one + 1] === "(") ?? spaces.at(-1) ?? most - 1;
-  return [name.slice(0, at + 1).trim(), clipped(name.slice(at + 1), most)];
+  const rest = name.slice(at + 1);
+  const fitting = rest.length <= most ? rest : rest.replace(/ \([^()]*=.*\)$/, " (…)");
+  return [name.slice(0, at + 1).trim(), clipped(fitting, most)];
 }
 
 // Cut at the end, so that a mark and a number stay; narrow screens get smaller letters.

@@ -1,13 +1,15 @@
 """Token scores packed for the page: two characters each, scaled by the largest of their text.
 
-A text's entry is {"spans": [[gap, length, gap, length ...] for each segment], "methods": {name: [largest, packed]}}:
-gaps and lengths count code points; `packed` runs over the spans of all segments and holds, to base 64, a number from 1
-to 4095 where 2048 means 0, 4095 the largest score and 1 its negative; 0 means that the method has no score there.
+The pieces of a word are shown as one word, and their scores add up. A text's entry is {"spans": [[gap, length, gap,
+length ...] for each segment], "methods": {name: [largest, packed]}}: gaps and lengths count code points; `packed` runs
+over the spans of all segments and holds, to base 64, a number from 1 to 4095 where 2048 means 0, 4095 the largest score
+and 1 its negative; 0 means that the method has no score there.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heatcheck.report.scored import UNSPACED
 from heatcheck.report.source import TOKEN_COLUMNS, Run
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -47,25 +50,39 @@ def _distinct(table: pa.Table) -> list[tuple[Any, ...]]:
 
 def _entry(run: Run, example: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     row = run.by_id[example]
-    lengths = [len(row["text"] or ""), len(row["pair"] or "")]
+    texts = [row["text"] or "", row["pair"] or ""]
     scores: dict[str, list[tuple[Span, float]]] = {}
     for _, segment, start, end, _, method, score in rows:
-        if segment in (0, 1) and math.isfinite(score) and 0 <= start < end <= lengths[segment]:
+        if segment in (0, 1) and math.isfinite(score) and 0 <= start < end <= len(texts[segment]):
             scores.setdefault(method, []).append(((segment, start, end), score))
-    spans = _apart(sorted({span for pairs in scores.values() for span, _ in pairs}))
+    spans = _words(sorted({span for pairs in scores.values() for span, _ in pairs}), texts)
     methods = {method: _method(spans, pairs) for method, pairs in scores.items()}
     return {"spans": [_gaps(spans, segment) for segment in (0, 1)], "methods": methods}
 
 
-def _apart(spans: Iterable[Span]) -> list[Span]:
-    """Overlapping spans made one: byte-level tokenizers give all pieces of an emoji the same characters."""
+def _words(spans: Iterable[Span], texts: Sequence[str]) -> list[Span]:
+    """The pieces of a word made one, as in `scored.py`: spans that overlap (byte-level tokenizers give all pieces of an
+    emoji the same characters), and those between which no word can end."""
     merged: list[Span] = []
     for segment, start, end in spans:
-        if merged and merged[-1][0] == segment and start < merged[-1][2]:
+        if (
+            merged
+            and merged[-1][0] == segment
+            and (start < merged[-1][2] or (start == merged[-1][2] and _inside(texts[segment], start)))
+        ):
             merged[-1] = (segment, merged[-1][1], max(end, merged[-1][2]))
         else:
             merged.append((segment, start, end))
     return merged
+
+
+def _inside(text: str, at: int) -> bool:
+    """Is this between two letters or digits of one word? Not in scripts that are written without spaces.
+
+    >>> _inside("unfunny", 2), _inside("film.", 4), _inside("电影", 1)
+    (True, False, False)
+    """
+    return all(unicodedata.category(c)[0] in "LMN" for c in text[at - 1 : at + 1]) and not UNSPACED.match(text, at)
 
 
 def _method(spans: Sequence[Span], pairs: Sequence[tuple[Span, float]]) -> list[Any]:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.sections.section import drawing
+from heatcheck.report.section import drawing
 from heatcheck.report.source import Run
 from heatcheck.report.telling import FEWEST_TOKENS, HOW_MANY
 

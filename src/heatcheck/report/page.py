@@ -10,8 +10,8 @@ from heatcheck.report.assets import asset, framed, write_whole
 from heatcheck.report.embed import chosen, payload
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, script_json, tag
+from heatcheck.report.section import Section
 from heatcheck.report.sections import sections
-from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run, load
 from heatcheck.report.verdict import header, notes, title, verdict
 from heatcheck.report.visible import for_page

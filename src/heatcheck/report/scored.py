@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 # Scripts written without spaces. Some tokenizers call a whole line of them one word; there each token stands alone.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 FAINT = 0.05  # share of the largest score: less is not shown
 
 
@@ -98,7 +98,7 @@ def _same_word(last: Token, token: Token, texts: tuple[str, ...]) -> bool:
         return False
     if token.start < last.end:
         return True  # byte-level tokenizers give all pieces of an emoji the same characters
-    apart = token.start > last.end or bool(_UNSPACED.match(texts[token.segment], token.start))
+    apart = token.start > last.end or bool(UNSPACED.match(texts[token.segment], token.start))
     return last.word == token.word and not apart
 
 

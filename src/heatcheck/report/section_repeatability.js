@@ -1,10 +1,10 @@
 // Repeatability: each method's stability, and how it grows with the samples.
 
-function drawRepeatability(host, { dots, mark }) {
+function drawRepeatability(host, { dots, mark, least }) {
   const chart = element("div", { class: "chart-host" });
   host.append(element("h3", {}, "As the methods were used"), chart);
   responsive(chart, (width) => drawDots(width, {
-    ...dots, guides: [[`settled ${brief(mark)}`, mark]], within: [0, 1],
+    ...dots, guides: [[`ranked from ${brief(least)}`, least], [`settled ${brief(mark)}`, mark]], within: [0, 1],
     axis: "rank stability (Kendall τ)", label: "Rank stability of each method, with 95% intervals",
   }));
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from heatcheck.report.section import Section
 from heatcheck.report.sections import (
     adversarial,
     agreement,
@@ -23,7 +24,6 @@ from heatcheck.report.sections import (
     trained_adversary,
     uniform_attention,
 )
-from heatcheck.report.sections.section import Section
 from heatcheck.report.source import Run
 
 # Each takes the run and gives its section, or None if the run has nothing to show there.

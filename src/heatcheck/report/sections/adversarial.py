@@ -7,7 +7,7 @@ from typing import Any
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import JSD_BOUND, setting_name
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import series, variants
 from heatcheck.report.shapes import JSD_EDGES, by_panel, histogram
 from heatcheck.report.source import Run, Variant

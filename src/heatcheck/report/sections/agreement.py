@@ -16,7 +16,7 @@ from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
 from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, named, table, unranked
 from heatcheck.report.missing import without_value
-from heatcheck.report.sections.section import Section, drawing, lead, note
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.series import series
 from heatcheck.report.shapes import TAU_EDGES, by_panel, histogram
 from heatcheck.report.source import Row, Run, Variant

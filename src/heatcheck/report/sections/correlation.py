@@ -6,7 +6,7 @@ from typing import Any
 
 from heatcheck.report.markup import join, tag
 from heatcheck.report.measures import measure, setting_name
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import series, variants
 from heatcheck.report.shapes import TAU_EDGES, by_panel, histogram
 from heatcheck.report.source import Run, Variant

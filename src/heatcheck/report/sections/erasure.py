@@ -10,7 +10,7 @@ from heatcheck.report.figures import percent
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded, footnotes, named, table, unranked
 from heatcheck.report.missing import without_value
-from heatcheck.report.sections.section import Section, drawing, lead, note
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 
 NORMALISED = "normalised"

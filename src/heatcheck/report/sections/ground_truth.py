@@ -8,7 +8,7 @@ from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
 from heatcheck.report.methods import Body, footnotes, table
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Run, Variant
 
 MEASURES = ("auprc", "precision_at_k")

@@ -8,7 +8,7 @@ from typing import Any
 from heatcheck.method_names import method_name
 from heatcheck.report.markup import join, tag
 from heatcheck.report.methods import best_first, cell, folded
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, means, models_table
 from heatcheck.report.visible import for_chart

@@ -8,7 +8,7 @@ from typing import Any
 from heatcheck.report.figures import count, figure, interval, percent, plain
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import MEASURES, measure
-from heatcheck.report.sections.section import Section, lead
+from heatcheck.report.section import Section, lead
 from heatcheck.report.source import Row, Run
 
 

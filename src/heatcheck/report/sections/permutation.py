@@ -8,7 +8,7 @@ import numpy as np
 
 from heatcheck.report.figures import count
 from heatcheck.report.markup import join, tag
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import Series, series, variants
 from heatcheck.report.shapes import ATTENTION_EDGES, by_attention, violin
 from heatcheck.report.source import Run

@@ -9,7 +9,7 @@ from heatcheck.report.markup import join, tag
 from heatcheck.report.measures import measure, setting_name
 from heatcheck.report.methods import footnotes, table
 from heatcheck.report.missing import without_value
-from heatcheck.report.sections.section import Section, drawing, lead, note
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 
 MEASURES = ("auprc", "token_f1")

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatcheck.report.figures import duration, plain
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.sections.section import Section, lead
+from heatcheck.report.section import Section, lead
 from heatcheck.report.source import Run
 
 

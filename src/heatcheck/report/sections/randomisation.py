@@ -9,7 +9,7 @@ from heatcheck.report.figures import count
 from heatcheck.report.markup import join, tag
 from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, named, table, unranked
 from heatcheck.report.missing import without_value
-from heatcheck.report.sections.section import Section, drawing, lead, note
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Row, Run, Variant
 
 MEASURE = "randomisation_correlation"

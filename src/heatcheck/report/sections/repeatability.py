@@ -10,8 +10,9 @@ from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import Body, Line, best_first, cell, folded, footnotes, label, named, table, unranked
 from heatcheck.report.missing import without_value
-from heatcheck.report.sections.section import Section, drawing, lead, note
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Row, Run, Variant
+from heatcheck.verdict_checks import LEAST_STABILITY
 
 STABILITY = Variant("rank_stability")
 SAMPLES = "samples"
@@ -26,8 +27,8 @@ def section(run: Run) -> Section | None:
         lead(
             "LIME, SHAP and SmoothGrad draw random samples. Each text was explained several times with other seeds; "
             "the rank stability is the mean Kendall τ between two such explanations of the same text: 1, always the "
-            "same order. Where it is low, part of the heatmap is chance. Methods without randomness were run twice "
-            "and must be equal."
+            "same order. Where it is low, part of the heatmap is chance. Methods that draw nothing, where they are "
+            "here, were run twice and must be equal."
         ),
         tag(
             "div",
@@ -40,7 +41,12 @@ def section(run: Run) -> Section | None:
         footnotes(run, rows),
         folded("The same as a table", table("method", "stability", [_body(run, rows, budgets)])),
     )
-    chart = {"dots": dots(run, STABILITY), "curves": _curves(run, budgets), "mark": _mark(run)}
+    chart = {
+        "dots": dots(run, STABILITY),
+        "curves": _curves(run, budgets),
+        "mark": _mark(run),
+        "least": LEAST_STABILITY,
+    }
     return Section(
         "repeatability",
         "Repeatability",

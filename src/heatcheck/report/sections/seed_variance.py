@@ -11,7 +11,7 @@ import numpy as np
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import JSD_BOUND, setting_name
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import DIGITS, Series, series, variants
 from heatcheck.report.shapes import ATTENTION_EDGES, Values, by_attention, violin
 from heatcheck.report.source import Row, Run, Variant

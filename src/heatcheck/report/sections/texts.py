@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heatcheck.report.markup import join
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Run
 
 

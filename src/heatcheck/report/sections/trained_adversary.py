@@ -11,7 +11,7 @@ from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import JSD_BOUND
 from heatcheck.report.methods import folded
 from heatcheck.report.plane import curves, kinds, marks
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, strength, with_interval

@@ -6,7 +6,7 @@ from typing import Any
 
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded
-from heatcheck.report.sections.section import Section, drawing, lead
+from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, with_interval
 from heatcheck.verdict_trained import Estimate
