@@ -69,7 +69,9 @@ function drawDots(width, { rows, guides, axis, label, within, steps = 5 }) {
   const bottom = top + ROW * rows.length;
   const svg = canvas(width, bottom + 46, label);
   for (const tick of ticks) svg.append(line(x(tick), top, x(tick), bottom, "grid"));
-  guides.forEach(([name, at], place) => svg.append(guideLine(name, x(at), 12 + 15 * place, bottom, left, width)));
+  guides.forEach(([name, at, before], place) => {
+    svg.append(guideLine(name, x(at), 12 + 15 * place, bottom, left, width, before));
+  });
   const lanes = rows.map((row, place) => dotLane(row, top + ROW * (place + 0.5), x, left, width));
   rove(lanes);
   svg.append(...lanes, axisBelow(x, ticks, bottom, ""),
@@ -77,8 +79,8 @@ function drawDots(width, { rows, guides, axis, label, within, steps = 5 }) {
   return svg;
 }
 
-function guideLine(name, x, y, bottom, left, width) {
-  const fits = x + 7 * name.length < width - 4;
+function guideLine(name, x, y, bottom, left, width, before = false) {
+  const fits = !before && x + 7 * name.length < width - 4;
   return shape("g", { class: "guide" }, line(x, y + 3, x, bottom, "bound"),
     lettering(fits ? x + 4 : x - 4, y + 2, fits ? "start" : "end", name, "bound-label"));
 }

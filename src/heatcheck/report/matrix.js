@@ -41,7 +41,7 @@ function matrixCell({ labels, cell, height, top }, row, column, { share, text, n
   const background = shape("rect", { ...box, class: `back ${kind}` });
   if (share !== null) background.style.setProperty("--share", Math.abs(share).toFixed(3));
   const group = shape("g", { class: "cell", "data-row": row, "data-column": column }, background);
-  const size = Math.min(13, (1.6 * cell) / Math.max(2, text.length));
+  const size = Math.min(13, (1.45 * cell) / Math.max(2, text.length));
   const written = shape("text", { x: x + cell / 2, y: y + height / 2 + size * 0.36, "text-anchor": "middle" }, text);
   written.style.fontSize = `${size.toFixed(1)}px`;
   group.append(written, shape("rect", { ...box, class: "hit" }));

@@ -4,7 +4,8 @@ function drawRepeatability(host, { dots, mark, least }) {
   const chart = element("div", { class: "chart-host" });
   host.append(element("h3", {}, "As the methods were used"), chart);
   responsive(chart, (width) => drawDots(width, {
-    ...dots, guides: [[`ranked from ${brief(least)}`, least], [`settled ${brief(mark)}`, mark]], within: [0, 1],
+    ...dots, guides: [[`settled ${brief(mark)}`, mark, true], [`ranked from ${brief(least)}`, least, true]],
+    within: [0, 1],
     axis: "rank stability (Kendall τ)", label: "Rank stability of each method, with 95% intervals",
   }));
 }
