@@ -51,7 +51,9 @@ class DataFlags:
         ),
     ] = "movie-reviews"
     text: Annotated[str | None, Option("--text", help="Column with the text (guessed when obvious).")] = None
-    pair: Annotated[str | None, Option("--pair", help="Column with the second text: hypothesis or question.")] = None
+    pair: Annotated[
+        str | None, Option("--pair", help="Column with the second text: hypothesis or question. none: there is none.")
+    ] = None
     label: Annotated[str | None, Option("--label", help="Column with the class.")] = None
     labels: Annotated[
         str | None, Option("--labels", help="Classes in order, renamed if you like: no,yes or 0=negative,1=positive.")

@@ -29,6 +29,7 @@ from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
+from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of, twin
 from heatcheck.explain import method
 from heatcheck.models import blackbox, checkpoint, finetune
@@ -44,13 +45,13 @@ from heatcheck.models.training import check_trainable, train
 from heatcheck.models.uniform import check_replaceable
 from heatcheck.progress import Progress, Silent
 from heatcheck.results import SCHEMA_VERSION, Origin
-from heatcheck.tables import aggregates, write_tables
+from heatcheck.tables import EXPLAIN, aggregates, write_tables
 from heatcheck.verdict import verdict
 from heatcheck.work import Work, check_served, methods_of, with_methods
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")
-TRANSFORMER_BATTERY = ("agreement", "erasure")
-BLACK_BOX_BATTERY = ("agreement", "erasure")
+TRANSFORMER_BATTERY = ("agreement", "erasure", "repeatability")
+BLACK_BOX_BATTERY = ("agreement", "erasure", "repeatability")
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     for name, folders in work.run():
         shards[name] = folders
         durations[name] = time.monotonic() - began - sum(durations.values())
+    notes += read_notes({name.removeprefix(EXPLAIN): folders for name, folders in shards.items() if EXPLAIN in name})
     progress.task("tables", 1)
     with FileLock(store.root / ".tables.lock"):  # two processes may do the same run
         write_tables(out, shards, subject.labels, origin, configs)
@@ -148,17 +150,11 @@ def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]
     if request.predict is not None:
         data = load_data(request)
         given = blackbox.as_subject(request.predict, data.labels, request.model or "black box")
-        return replace(given, fingerprint=f"{given.fingerprint}-{answers(given, data.splits[request.split][:8])}"), data
+        return blackbox.tried(given, data.splits[request.split][:8]), data
     if request.model is None:
         return None, load_data(request)
     given = load_subject(replace(request.reading, source=request.model), request.device)
     return given, load_data(request, given)
-
-
-def answers(given: Subject[Any], examples: Sequence[Example]) -> str:
-    """What a black box says of some texts: two functions of one name may be two models."""
-    said = [given.model.predict(batch) for batch in given.batches(examples, len(examples))]
-    return digest({"said": [[[round(float(x), 6) for x in row] for row in batch] for batch in said]})
 
 
 def battery(given: Subject[Any] | None) -> tuple[str, ...]:
@@ -300,6 +296,12 @@ def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> 
     """
     examples = data.splits[request.split]
     notes = [*data.notes, *subject.notes]
+    guessed = request.columns.pair is None and not is_named(request.data)
+    if data.task == "pair" and subject.spec.task == "any" and guessed:
+        notes.append(
+            "Each row has two texts, which the model reads as one pair. If it was trained on single texts, leave the "
+            "second column out with --pair none."
+        )
     if request.model is not None:
         everything = [e for split in data.splits.values() for e in split]
         pool = examples if data.own_splits else everything

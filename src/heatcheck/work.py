@@ -22,7 +22,7 @@ from heatcheck.engine.crew import Crew
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS, Experiment
-from heatcheck.experiments.explained import Explained, explain_texts, usable
+from heatcheck.experiments.explained import Explained, explain_texts, usable, write_notes
 from heatcheck.experiments.trained.jobs import Job
 from heatcheck.experiments.trained.models import Trained
 from heatcheck.explain import audited, method
@@ -148,10 +148,15 @@ class Work:
         chosen: Method = usable(self.subject, name)
         settings = {"method": name, "settings": chosen.settings(), "special_tokens": self.special_tokens}
 
-        def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
-            return explain_texts(self.subject, shard, name, generator=generator, special_tokens=self.special_tokens)
+        notes: list[str] = []
 
-        yield from self._steps("explain", name, settings, rows, EXPLAIN_SHARD)
+        def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
+            notes.clear()
+            return explain_texts(
+                self.subject, shard, name, generator=generator, special_tokens=self.special_tokens, notes=notes
+            )
+
+        yield from self._steps("explain", name, settings, rows, EXPLAIN_SHARD, lambda f: write_notes(f, notes))
 
     def _measure(self, name: str, explained: Mapping[str, list[Path]], trained: Trained) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
@@ -177,7 +182,16 @@ class Work:
             settings["explained"] = [folder.name for method in config.methods for folder in explained[method]]
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)
 
-    def _steps(self, kind: str, title: str, settings: Mapping[str, Any], rows: Rows, size: int) -> Iterator[Path]:
+    def _steps(
+        self,
+        kind: str,
+        title: str,
+        settings: Mapping[str, Any],
+        rows: Rows,
+        size: int,
+        beside: Callable[[Path], None] = lambda folder: None,
+    ) -> Iterator[Path]:
+        """`beside` writes what belongs beside a step's tables."""
         self.progress.task(title, len(self.examples))
         seed = zlib.crc32(f"{self.origin.seed}/{title.replace(' ', '_')}".encode())
         for start in range(0, len(self.examples), size):
@@ -186,6 +200,7 @@ class Work:
             def work(folder: Path, shard: Sequence[Example] = shard) -> None:
                 found = rows(shard, torch.Generator().manual_seed(seed))
                 results.write_tables(folder, results.tables(found, self.origin, kind))
+                beside(folder)
 
             yield self.store.step(kind, self._key(shard, settings), work)
             self.progress.advance(start + len(shard))

@@ -36,7 +36,8 @@ def test_obvious_columns_are_guessed_and_noted() -> None:
     )
     assert (data.task, data.labels) == ("pair", ("neg", "pos"))
     assert data.notes == (
-        "Columns guessed by their names: text from 'Premise', label from 'gold_label', pair from 'hypothesis'.",
+        "Columns guessed by their names: text from 'Premise', label from 'gold_label', pair from 'hypothesis'. "
+        "Columns that were not used: 'explanation'.",
         "Split by us into train, dev and test (80/10/10, stratified, seed 0).",
     )
 

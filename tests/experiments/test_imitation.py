@@ -85,7 +85,7 @@ def test_the_order_of_heads_is_no_distance():
 
 
 def test_a_weight_below_0_is_refused():
-    with pytest.raises(InputError, match="λ = -0.1 is below 0"):
+    with pytest.raises(InputError, match=r"λ = -0.1 is below 0"):
         Imitation("kl", -0.1)
     with pytest.raises(InputError, match="λ = nan"):
         Imitation("kl", float("nan"))

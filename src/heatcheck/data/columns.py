@@ -30,6 +30,7 @@ USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "split": ("split", "exp_split", "set", "partition", "fold"),
 }
 REQUIRED = ("text", "label")
+NO_COLUMN = "none"  # what --pair or --split says where a column only looks like one
 
 SPLIT_NAMES: dict[str, str] = {
     **dict.fromkeys(("train", "training"), TRAIN),
@@ -52,6 +53,9 @@ def find_columns(where: str, names: Iterable[str], given: Columns) -> tuple[Colu
     found: dict[str, str | None] = {}
     for role, usual in USUAL_NAMES.items():
         asked = getattr(given, role)
+        if asked == NO_COLUMN and role not in REQUIRED and asked not in names:
+            found[role] = None
+            continue
         if asked is not None and asked not in names:
             raise InputError(f"{where}: there is no column {asked!r} (--{role}). Columns found: {_listed(names)}.")
         free = [name for name in names if name not in found.values()]
@@ -62,7 +66,12 @@ def find_columns(where: str, names: Iterable[str], given: Columns) -> tuple[Colu
                 f"{where}: it is not obvious which column is the {role}. Name it with --{role}. "
                 f"Columns found: {_listed(names)}."
             )
-    return Columns(**found), _guesses(found, given)
+    return Columns(**found), " ".join(filter(None, [_guesses(found, given), _unused(names, found)])) or None
+
+
+def _unused(names: Iterable[str], found: Mapping[str, str | None]) -> str | None:
+    left = [name for name in names if name not in found.values() and name != "id"]
+    return f"Columns that were not used: {_listed(left)}." if left else None
 
 
 def _first_usual(names: Iterable[str], usual: tuple[str, ...]) -> str | None:

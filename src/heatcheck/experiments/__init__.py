@@ -109,7 +109,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Same text, another seed: the same explanation?",
         "beyond the papers",
-        slow=True,
+        revision=2,
+        explained=True,
     ),
     "randomisation": Experiment(
         randomisation,

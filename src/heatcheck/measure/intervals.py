@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import stats
 
@@ -63,30 +63,35 @@ def bootstrap_columns(values: Float[ndarray, "N M"], *, seed: int) -> Columns:
     >>> bootstrap_columns(np.array([[1.0, np.nan], [1.0, 3.0]]), seed=0).mean[0]
     array([1., 3.])
     """
-    texts = len(values)
-    drawn = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), RESAMPLES).astype(float)
-    step = max(CHUNK // RESAMPLES, 1)
-    parts = [_moments(values[:, start : start + step], drawn) for start in range(0, values.shape[1], step)]
-    mean, std = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
-    return Columns(mean, std, (~np.isnan(values)).sum(0))
-
-
-def _moments(
-    values: Float[ndarray, "N M"], drawn: Float[ndarray, "R N"]
-) -> tuple[Float[ndarray, "3 M"], Float[ndarray, "3 M"]]:
     known = ~np.isnan(values)
     n = known.sum(0)
+    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    few = np.where(n > 1, 0.0, np.nan)  # one value has no interval
     with np.errstate(invalid="ignore", divide="ignore"):  # a column or a resample without any value is NaN
         centre = np.where(known, values, 0).sum(0) / n  # the spread of values far from 0 would drown in rounding
         moved = np.where(known, values - centre, 0)
-        count = drawn @ known
-        mean = (drawn @ moved) / count
-        std = np.sqrt(np.maximum((drawn @ moved**2) / count - mean**2, 0))
         own_std = np.sqrt((moved**2).sum(0) / n)
-    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    few = np.where(n > 1, 0.0, np.nan)  # one value has no interval
-    between = [np.nanquantile(np.nan_to_num(x, nan=0.0), tails, axis=0) + few for x in (mean, std)]
-    return np.vstack([centre, between[0] + centre]), np.vstack([own_std, between[1]])
+        parts = [_moments(moved, known, drawn) for drawn in _drawn(len(values), seed)]
+    mean, std = (np.nan_to_num(np.concatenate(rows), nan=0.0) for rows in zip(*parts, strict=True))
+    between = [np.quantile(x, tails, axis=0) + few for x in (mean, std)]
+    return Columns(np.vstack([centre, between[0] + centre]), np.vstack([own_std, between[1]]), n)
+
+
+def _drawn(texts: int, seed: int) -> Iterator[Float[ndarray, "R N"]]:
+    """How often each text is drawn, for some resamples at a time: all of them would grow with the texts."""
+    rng = np.random.default_rng(seed)
+    step = max(CHUNK // texts, 1)
+    for start in range(0, RESAMPLES, step):
+        yield rng.multinomial(texts, np.full(texts, 1 / texts), min(step, RESAMPLES - start)).astype(float)
+
+
+def _moments(
+    moved: Float[ndarray, "N M"], known: Bool[ndarray, "N M"], drawn: Float[ndarray, "R N"]
+) -> tuple[Float[ndarray, "R M"], Float[ndarray, "R M"]]:
+    """Mean and standard deviation of each column in each resample."""
+    count = drawn @ known
+    mean = (drawn @ moved) / count
+    return mean, np.sqrt(np.maximum((drawn @ moved**2) / count - mean**2, 0))
 
 
 def resampled(function: Callable[[Int[ndarray, "N"]], float], n: int, *, seed: int) -> Interval:
