@@ -48,7 +48,7 @@ def test_local_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: len(part) for name, part in data.splits.items()} == {"train": 18, "dev": 2, "test": 4}
     assert (data.labels, data.splits["test"][0].id, data.splits["test"][0].text) == (("0", "1"), "test/1", "text 20")
     assert data.notes == (
-        "Columns guessed by their names: text from 'sentence'.",
+        "Columns guessed by their names: text from 'sentence'. Columns that were not used: 'idx'.",
         "There is no dev split: 2 rows were cut from train (stratified, seed 0).",
     )
     named = load("hf:./folder", Columns(text="sentence"), labels={"1": "good", "0": "bad"})
