@@ -24,7 +24,7 @@ def test_equals_deleting_and_running_again(encoder, attention, task, labels):
     model, vocabulary = small_model(examples, encoder, attention, labels=labels)
     batch = vocabulary.batch(examples)
     with torch.no_grad():
-        shared = model.logits_without_each(model.embed(batch), batch)
+        shared = model.logits_without_each(batch)
         if shared is None:
             assert (attention, task) != ("additive", "single")
             return
@@ -39,7 +39,7 @@ def test_equal_lengths_take_the_same_path_to_the_same_numbers():
     batch = vocabulary.batch(examples)
     assert batch.mask.all()
     with torch.no_grad():
-        shared = model.logits_without_each(model.embed(batch), batch)
+        shared = model.logits_without_each(batch)
         torch.testing.assert_close(
             shared.without[batch.attended], rerun(model, batch)[batch.attended], atol=1e-5, rtol=1e-5
         )
@@ -49,9 +49,9 @@ def test_long_texts_are_taken_fewer_at_a_time(monkeypatch):
     examples = random_examples(9)
     model, vocabulary = small_model(examples)
     batch = vocabulary.batch(examples)
-    whole = model.logits_without_each(model.embed(batch), batch)
+    whole = model.logits_without_each(batch)
     monkeypatch.setattr(deletion, "BUDGET", 1)
-    one_by_one = model.logits_without_each(model.embed(batch), batch)
+    one_by_one = model.logits_without_each(batch)
     torch.testing.assert_close(one_by_one.without[batch.attended], whole.without[batch.attended])
 
 
@@ -60,4 +60,4 @@ def test_encoders_that_mix_neighbours_offer_no_shortcut():
         examples = random_examples(3)
         model, vocabulary = small_model(examples, encoder)
         batch = vocabulary.batch(examples)
-        assert model.logits_without_each(model.embed(batch), batch) is None
+        assert model.logits_without_each(batch) is None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,10 +80,22 @@ def slopes(
 ) -> Float[Tensor, "N T E"]:
     """∂y/∂e of each row. Nothing is left on the model's weights."""
     start = embeddings.detach().requires_grad_()
-    # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+    with torch.enable_grad(), plain_kernels():
         (slope,) = torch.autograd.grad(explained(start).sum(), start)
     return slope
+
+
+@contextmanager
+def plain_kernels() -> Iterator[None]:
+    """PyTorch's own RNN kernels: cuDNN's cannot go backwards in eval mode, and oneDNN's always compute the slopes of
+    the weights too, which nobody asked for."""
+    one_dnn = torch.backends.mkldnn
+    was_on, one_dnn.enabled = one_dnn.enabled, False  # type: ignore[assignment]
+    try:
+        with torch.backends.cudnn.flags(enabled=False):
+            yield
+    finally:
+        one_dnn.enabled = was_on
 
 
 @dataclass(frozen=True)

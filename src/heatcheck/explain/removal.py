@@ -37,7 +37,7 @@ def change_without_each(model: Predictor, batch: Batch, words: Bool[Tensor, "B T
 
 def logits_without_each(model: Predictor, batch: Batch, words: Bool[Tensor, "B T"]) -> Deletions:
     """By the model's own shortcut for the words that it covers, else by deleting and running again."""
-    shared = model.logits_without_each(model.embed(batch), batch) if isinstance(model, SharesDeletions) else None
+    shared = model.logits_without_each(batch) if isinstance(model, SharesDeletions) else None
     whole = in_pieces(model.predict, batch) if shared is None else shared.whole
     left = words if shared is None else words & ~batch.attended
     without = whole.new_zeros(*left.shape, whole.shape[1]) if shared is None else shared.without.clone()

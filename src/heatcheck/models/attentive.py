@@ -125,8 +125,8 @@ class Attentive(AttentionModel):
         return lambda attentions: self.finish((attentions.transpose(0, 1) @ projected).transpose(0, 1), query, batch)
 
     @final
-    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
-        return logits_without_each(self, embeddings, batch) if self.weighting == "softmax" else None
+    def logits_without_each(self, batch: Batch) -> Deletions | None:
+        return logits_without_each(self, batch) if self.weighting == "softmax" else None
 
 
 @final

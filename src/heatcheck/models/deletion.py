@@ -2,7 +2,7 @@
 
 Deleting word t leaves a forward RNN's states before t and a backward one's states after t as they were.
 So each direction restarts at the deleted word only, all restarts run side by side as one growing batch, the
-input projections are those of the whole text, and in every position one of the two halves is unchanged.
+input projections are those of the batch's distinct words, and in every position one of the two halves is unchanged.
 Attention scores and decoder are linear in the halves up to their last step and are summed the same way.
 Equal to deleting and running again up to rounding; how much faster is measured in benchmarks/.
 """
@@ -28,18 +28,18 @@ BUDGET = 1 << 25  # numbers held at once; longer texts are taken fewer at a time
 
 
 @torch.no_grad()
-def logits_without_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
+def logits_without_each(model: Attentive, batch: Batch) -> Deletions | None:
     """Logits of the whole text and after deleting each word of the first text.
 
     None where the encoder offers no shortcut: delete and run again. The first text has to stand
     at the left of each row.
     """
-    per_row = embeddings.shape[1] ** 2 * (model.project.out_features + 1)
+    per_row = batch.token_ids.shape[1] ** 2 * (model.project.out_features + 1)
     size = max(BUDGET // per_row, 1)
     parts = []
     for start in range(0, len(batch), size):
-        index = torch.arange(start, min(start + size, len(batch)), device=embeddings.device)
-        part = _delete_each(model, embeddings[index], rows(batch, index))
+        index = torch.arange(start, min(start + size, len(batch)), device=batch.token_ids.device)
+        part = _delete_each(model, rows(batch, index))
         if part is None:
             return None
         parts.append(part)
@@ -53,27 +53,27 @@ class Tokens(NamedTuple):
     values: Float[Tensor, "S T B D"]
 
 
-def _delete_each(model: Attentive, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None:
+def _delete_each(model: Attentive, batch: Batch) -> Deletions | None:
     text = batch.mask & (batch.segments == TEXT)
     width = int(text.sum(1).max())
     text, words = text[:, :width], batch.attended[:, :width]
     query = None
     if bool((batch.segments != TEXT).any()):  # only a second text asks something
-        query = model.query(model.encode(embeddings, batch), batch)
+        query = model.query(model.encode(model.embed(batch), batch), batch)
     match model.encoder, model.attention.project:
         case TokenwiseEncoder(), _:  # no token sees another: only the softmax changes
-            whole = without = _tokens(model, model.encode(embeddings, batch)[:, :width].transpose(0, 1), query)
+            encoded = model.encode(model.embed(batch), batch)
+            whole = without = _tokens(model, encoded[:, :width].transpose(0, 1), query)
         case RecurrentEncoder(forwards=forwards, backwards=backwards), nn.Linear() as score_map:
-            whole, without = _recurrent(
-                model, (forwards, backwards), score_map, embeddings[:, :width], text, words, query
-            )
+            ids = batch.token_ids[:, :width]
+            whole, without = _recurrent(model, (forwards, backwards), score_map, ids, text, words, query)
         case _:
             return None
     here = words.t()[:, None, :]  # S 1 B
     others = ~torch.eye(width, dtype=torch.bool, device=text.device)[..., None]  # S T 1
     base = model.finish(_mix(model, whole, here)[0], query, batch)
     logits = model.finish(_mix(model, without, here & others), query, batch).transpose(0, 1)
-    return Deletions(base, nn.functional.pad(logits, (0, 0, 0, embeddings.shape[1] - width)))
+    return Deletions(base, nn.functional.pad(logits, (0, 0, 0, batch.token_ids.shape[1] - width)))
 
 
 def _tokens(model: Attentive, encoded: Float[Tensor, "S B H"], query: Tensor | None) -> Tokens:
@@ -96,16 +96,18 @@ def _recurrent(
     model: Attentive,
     rnns: tuple[Rnn, Rnn],
     score_map: nn.Linear,
-    embeddings: Float[Tensor, "B S E"],
+    token_ids: Int[Tensor, "B S"],
     text: Bool[Tensor, "B S"],
     words: Bool[Tensor, "B S"],
     query: Tensor | None,
 ) -> tuple[Tokens, Tokens]:
     """The tokens of the whole text, and of the text without its t-th token for each t."""
     batch_size, length = text.shape
-    scores = embeddings.new_zeros(length, length, batch_size)
-    values = embeddings.new_zeros(length, length, batch_size, model.project.out_features)
-    directions = [Direction.of(rnns[backward], embeddings, text.t(), backward=backward) for backward in (False, True)]
+    scores = model.project.weight.new_zeros(length, length, batch_size)
+    values = model.project.weight.new_zeros(length, length, batch_size, model.project.out_features)
+    distinct, places = torch.unique(token_ids.t(), return_inverse=True)
+    vectors = model.embedding(distinct)
+    directions = [Direction.of(rnns[back], vectors, places, text.t(), backward=back) for back in (False, True)]
     histories = [direction.read() for direction in directions]
     states = [
         direction.by_position(history.states[0][1:]) for direction, history in zip(directions, histories, strict=True)
@@ -138,10 +140,17 @@ class Direction(NamedTuple):
 
     @classmethod
     def of(
-        cls, rnn: Rnn, embeddings: Float[Tensor, "B S E"], text: Bool[Tensor, "S B"], *, backward: bool
+        cls,
+        rnn: Rnn,
+        vectors: Float[Tensor, "V E"],
+        places: Int[Tensor, "S B"],
+        text: Bool[Tensor, "S B"],
+        *,
+        backward: bool,
     ) -> Direction:
+        """`vectors` are those of the distinct words, `places` says which of them stands where."""
         weights = Weights.of(rnn)
-        inputs = nn.functional.linear(embeddings, weights.inputs, weights.input_bias).transpose(0, 1)
+        inputs = nn.functional.embedding(places, nn.functional.linear(vectors, weights.inputs, weights.input_bias))
         order = torch.arange(len(text), device=text.device)
         clears = (~text.all(1)).tolist() if backward else [False] * len(order)
         return cls(rnn, weights, inputs, text, order.flip(0) if backward else order, clears)

@@ -105,7 +105,7 @@ class Deletions(NamedTuple):
 class SharesDeletions(Classifier, Protocol):
     """Can delete each word in turn and share the work between the deletions; None for a batch where it cannot."""
 
-    def logits_without_each(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Deletions | None: ...
+    def logits_without_each(self, batch: Batch) -> Deletions | None: ...
 
 
 def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B L"]:

@@ -40,6 +40,7 @@ def state_of(model: Any, batch: Batch) -> State:
     found: State = {
         "whether gradients are recorded": torch.is_grad_enabled(),
         "whether cuDNN is used": torch.backends.cudnn.enabled,
+        "whether oneDNN is used": torch.backends.mkldnn.enabled,
         "the default dtype": torch.get_default_dtype(),
         "the model's attributes": sorted(getattr(model, "__dict__", {})),
     }
