@@ -36,7 +36,7 @@ def cnn(data_dir: Path, seed: int) -> Dataset:
     number_of = {entity: i for i, entity in enumerate(numbers)}
     splits = {split: _examples(part, number_of) for split, part in asked.items()}
     left = sum(len(asked[split]) - len(splits[split]) for split in splits)
-    notes = (f"{left} questions were left out: their answer is not in the paragraph.",) if left else ()
+    notes = (f"{left:,} questions were left out: their answer is not in the paragraph.",) if left else ()
     labels = tuple(f"@entity{n}" for n in numbers)
     return Dataset("cnn", "qa", labels, splits, rules=SPACY, min_frequency=8, notes=notes)
 

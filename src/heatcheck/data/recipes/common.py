@@ -58,4 +58,4 @@ def _is_within(text: str, rules: WordRules, more_than: int, less_than: int) -> b
 
 
 def left_out(before: int, after: int, why: str) -> str:
-    return f"{before - after} of {before} texts were left out: {why}."
+    return f"{before - after:,} of {before:,} texts were left out: {why}."
