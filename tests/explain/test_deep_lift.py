@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
 from heatcheck.batch import join, rows, trim
 from heatcheck.errors import InputError
+from heatcheck.experiments.ranking import LARGEST_DELTA
 from heatcheck.explain import slopes
 from heatcheck.explain.deep_lift import DeepLift, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
@@ -19,8 +21,10 @@ from heatcheck.explain.deep_shap import FALLBACK, DeepShap
 from heatcheck.explain.differences import Twin, plain, twin
 from heatcheck.explain.hiding import emptied
 from heatcheck.explain.types import ProbabilityOf, predicted_probability
+from heatcheck.explain.unrolled import NoRuleError
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS
+from tests.tiny import FAMILIES, OTHERS, SIZES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]
@@ -56,6 +60,7 @@ def slope_of(function, x, x0):
         (torch.exp, slopes.exp),
         (torch.reciprocal, slopes.reciprocal),
         (torch.rsqrt, slopes.rsqrt),
+        (torch.sqrt, slopes.sqrt),
         (torch.log, slopes.log),
     ],
 )
@@ -126,6 +131,54 @@ def test_entmax_sums_to_its_change_and_at_the_baseline_has_its_derivative():
     start = x.clone().requires_grad_()
     (derivative,) = torch.autograd.grad(mean(start).sum(), start)
     torch.testing.assert_close(slope_of(mean, x, x), derivative)
+
+
+def add_to_itself(v):
+    """As DeBERTa adds up its attention scores."""
+    total = 0 + v * 2
+    total += v * v
+    return total
+
+
+def fill_a_view(v):
+    """What shares its values with the changed tensor changes too."""
+    total = v * 3
+    total[1:].masked_fill_(torch.tensor([True, False]), 7.0)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "slopes_by_hand", "change"),
+    [  # from (1, 4, 2) to (3, 10, 5)
+        (add_to_itself, [6.0, 16.0, 9.0], [12.0, 96.0, 27.0]),
+        (fill_a_view, [3.0, 0.0, 3.0], [6.0, 0.0, 9.0]),
+        (lambda v: (v * 1).mul_(v), [4.0, 14.0, 7.0], [8.0, 84.0, 21.0]),
+        (lambda v: v.detach() * 2, [2.0, 2.0, 2.0], [4.0, 12.0, 6.0]),
+        (lambda v: torch.einsum("i,i->i", v, v), [4.0, 14.0, 7.0], [8.0, 84.0, 21.0]),
+        (lambda v: torch.einsum("i,ji->j", v, torch.eye(3)), [1.0, 1.0, 1.0], [2.0, 6.0, 3.0]),
+        (lambda v: torch.einsum("i->", v), [1.0, 1.0, 1.0], 11.0),
+    ],
+)
+def test_in_place_detached_and_einsum_by_hand(function, slopes_by_hand, change):
+    values, baseline = torch.tensor([3.0, 10.0, 5.0]), torch.tensor([1.0, 4.0, 2.0])
+    at_text, at_baseline = plain(function(twin(values.clone(), baseline.clone())))
+    assert (at_text - at_baseline).tolist() == change
+    assert at_text.tolist() == function(values).tolist()
+    assert slope_of(function, values, baseline).tolist() == slopes_by_hand
+
+
+def test_what_is_changed_in_place_must_be_able_to_differ():
+    def into_a_constant(v):
+        return torch.zeros(3).add_(v)
+
+    def of_three(v):
+        return torch.einsum("i,i,i->i", v, v, v)
+
+    pair = twin(torch.ones(3), torch.zeros(3))
+    with pytest.raises(NoRuleError, match="no rule for the operation 'add_'"):
+        into_a_constant(pair)
+    with pytest.raises(NoRuleError, match=r"einsum of two tensors, not of 3 \(i,i,i->i\)"):
+        of_three(pair)
 
 
 def test_one_step_of_an_lstm_by_hand():
@@ -230,6 +283,51 @@ class Distil:
 
     def probs(self, logits):
         return distribution("categorical", logits)
+
+
+RELATIVE = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
+V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}
+NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # a family of tests/tiny.py, and what is else in its config
+    **{family: (family, {}) for family in FAMILIES if family != "llama"},
+    "mpnet": ("mpnet", {}),
+    "deberta version 1": ("deberta-v1", {"position_biased_input": False}),
+    "deberta version 2 xlarge": ("deberta", {**V3, "conv_kernel_size": 3, "conv_act": "gelu"}),
+    "deberta version 3": ("deberta", V3),
+    "xlnet with a memory": ("xlnet", {"mem_len": 3}),
+    "xlnet summarised by index": ("xlnet", {"summary_type": "cls_index"}),
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_family_of_transformers_is_complete(network, tmp_path, monkeypatch):
+    monkeypatch.setitem(OTHERS, "deberta-v1", ("DebertaConfig", {**SIZES, **RELATIVE, "max_relative_positions": 16}))
+    family, more = NETWORKS[network]
+    model, batch = transformer_and_texts(tmp_path, family, **more)
+    found = DeepLift()(model, batch, predicted_probability)
+    assert found.scores.abs().sum(1).max() > 0.01
+    assert found.delta.max() < 1e-3  # in single precision, of a change that is small for some of these
+    assert found.notes == ()
+    monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)  # DeBERTa 1 has norms in single precision always
+    exact = DeepLift()(model.double(), batch, predicted_probability)
+    assert exact.delta.max() < 1e-9
+    torch.testing.assert_close(found.scores.double(), exact.scores, atol=1e-5, rtol=1e-3)
+
+
+def transformer_and_texts(folder, family, **more):
+    subject = tiny_subject(folder, family, ("a", "b", "c"), **more)
+    texts = random_examples(3, longest=12) + [replace(e, id=f"pair {e.id}") for e in random_examples(3, "pair")]
+    (batch,) = subject.batches(texts, 6)
+    return subject.model, batch
+
+
+def test_a_norm_of_nothing_but_zeros_is_too_steep_and_the_delta_says_so(tmp_path):
+    """Llama has no marks, and its padding here no embedding: the baseline is zero in every layer."""
+    model, batch = transformer_and_texts(tmp_path, "llama")
+    assert DeepLift()(model, batch, predicted_probability).delta.max() > LARGEST_DELTA
+    embeddings = model.network.get_input_embeddings().weight
+    with torch.no_grad():
+        embeddings[0] = embeddings[1]
+    assert DeepLift()(model, batch, predicted_probability).delta.max() < 1e-3
 
 
 def test_the_predicted_class_is_that_of_the_text_for_the_baseline_too():

@@ -19,8 +19,8 @@ from heatcheck.batch import Batch, replace_tokens
 from heatcheck.errors import InputError
 from heatcheck.explain.deep_lift import Contribute, attribution, exact
 from heatcheck.explain.deep_lift_captum import by_captum
-from heatcheck.explain.differences import NoRuleError
 from heatcheck.explain.types import Explanation, Scalar, held, missed
+from heatcheck.explain.unrolled import NoRuleError
 from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
 

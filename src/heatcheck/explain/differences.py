@@ -9,7 +9,9 @@ code, each operation on both values; backwards, autograd meets multipliers in pl
 - softmax and entmax: exp(x − τ) or its like, where Δτ is what keeps the sum at one. For softmax exp(x) times
   1 / Σ exp(x) is exact too, but has multipliers that grow with the ratio of the two sums, so by a shift of all scores
   that softmax itself does not see;
-- LSTM, GRU, layer norm and self-attention: unrolled into these.
+- LSTM, GRU, layer norm and self-attention: unrolled into these (unrolled.py);
+- in place (`x += y`): the rule of the operation, written into both values, so that whoever shares them sees it;
+- `detach`: nothing, as it changes no value. What is explained is the output, not what training would change.
 
 Σ multiplier·(x − x₀) = f(x) − f(x₀) follows by the chain rule, whatever the model. An operation without a rule is
 refused by name.
@@ -17,7 +19,6 @@ refused by name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -27,12 +28,8 @@ from entmax import entmax15
 from torch import Tensor
 from torch.nn import functional as F
 
-from heatcheck.errors import InputError
-from heatcheck.explain import slopes
-
-
-class NoRuleError(InputError):
-    """The model does something that DeepLIFT has no rule for."""
+from heatcheck.explain import slopes, unrolled
+from heatcheck.explain.unrolled import NoRuleError
 
 
 class Twin(Tensor):
@@ -47,14 +44,13 @@ class Twin(Tensor):
         name = _name(func)
         if name in RULES:
             return RULES[name](*args, **(kwargs or {}))
+        if name.endswith("_") and (name[:-1] in RULES or name[:-1] in AFFINE):
+            return _in_place(name[:-1], *args, **(kwargs or {}))
         at_text = func(*_each(_text, args), **_each(_text, kwargs or {}))
         if name in CONSTANTS or not (at_text is None or _has_tensor(at_text)):  # sizes, types, devices
             return at_text
         if name not in AFFINE or at_text is None:  # None: something was changed in place
-            raise NoRuleError(
-                f"DeepLIFT has no rule for the operation {name!r}, which this model or what is explained uses. "
-                "Use deep_lift_captum, which says how far it misses, or integrated gradients."
-            )
+            raise _no_rule(name)
         with torch.no_grad():
             at_baseline = func(*_each(_baseline, args), **_each(_baseline, kwargs or {}))
         if isinstance(at_text, Tensor):
@@ -104,6 +100,24 @@ def _has_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value))
 
 
+def _in_place(name: str, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """x.add_(y) is x.add(y), written into x."""
+    if not isinstance(x, Twin):
+        raise _no_rule(f"{name}_")  # a constant cannot become something that differs
+    text, baseline = plain(getattr(Tensor, name)(x, *args, **kwargs))
+    _text(x).copy_(text)
+    with torch.no_grad():
+        x.baseline.copy_(baseline)
+    return x
+
+
+def _no_rule(name: str) -> NoRuleError:
+    return NoRuleError(
+        f"DeepLIFT has no rule for the operation {name!r}, which this model or what is explained uses. "
+        "Use deep_lift_captum, which says how far it misses, or integrated gradients."
+    )
+
+
 def _carry(value: Tensor, stand_in: Tensor) -> Tensor:
     """The value of one, the gradient of the other."""
     return value.detach() + (stand_in - stand_in.detach())
@@ -142,6 +156,18 @@ def _product(multiply: Callable[[Any, Any], Tensor], x: Any, y: Any) -> Tensor:
 
 def _quotient(x: Any, y: Any) -> Tensor:
     return _product(torch.mul, x, y.reciprocal()) if isinstance(y, Twin) else _product(torch.div, x, y)
+
+
+def _einsum(equation: str, *operands: Any) -> Tensor:
+    """Of one or two tensors, as they are linear in each."""
+    multiply = partial(torch.einsum, equation)
+    if len(operands) == 1:
+        with torch.no_grad():
+            at_baseline = multiply(_baseline(operands[0]))
+        return twin(multiply(_text(operands[0])), at_baseline)
+    if len(operands) != 2:
+        raise NoRuleError(f"DeepLIFT has a rule for the einsum of two tensors, not of {len(operands)} ({equation}).")
+    return _product(multiply, *operands)
 
 
 def _power(x: Tensor, exponent: Any) -> Tensor:
@@ -189,99 +215,6 @@ def _summing_to_one(x: Tensor, slope: Tensor, dim: int) -> Tensor:
     return slope * (moving - (slope * moving).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True))
 
 
-# Layers
-
-
-def _layer_norm(x: Tensor, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
-    dims = tuple(range(-len(shape), 0))
-    centred = x - x.mean(dims, keepdim=True)
-    normed = centred * ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
-    scaled = normed if weight is None else normed * weight
-    return scaled if bias is None else scaled + bias
-
-
-def _attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    **_: Any,
-) -> Tensor:
-    """Of F.scaled_dot_product_attention, without dropout."""
-    scores = query @ key.transpose(-2, -1) * (scale or 1 / math.sqrt(query.shape[-1]))
-    if is_causal:
-        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-    if attn_mask is not None and attn_mask.dtype == torch.bool:
-        scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
-    elif attn_mask is not None:
-        scores = scores + attn_mask.clamp(min=torch.finfo(scores.dtype).min / 2)  # −∞ has no difference
-    return scores.softmax(-1) @ value
-
-
-def _multi_head_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    width: int,
-    heads: int,
-    weight: Tensor,
-    bias: Tensor,
-    *rest: Any,
-    **also: Any,
-) -> tuple[Tensor, None]:
-    """Of nn.MultiheadAttention as encoders use it: one sequence attends to itself, with a padding mask."""
-    if also.get("attn_mask") is not None or also.get("use_separate_proj_weight") or also.get("need_weights"):
-        raise NoRuleError("DeepLIFT's rule for nn.MultiheadAttention is for self-attention with a padding mask only.")
-    hidden = also["key_padding_mask"]  # B T, 0 or −∞
-    length, size = query.shape[:2]
-    parts = F.linear(query, weight, bias).chunk(3, dim=-1)
-    split = [part.reshape(length, size, heads, -1).permute(1, 2, 0, 3) for part in parts]
-    mixed = _attention(split[0], split[1], split[2], None if hidden is None else hidden[:, None, None, :])
-    return F.linear(mixed.permute(2, 0, 1, 3).reshape(length, size, width), *rest[4:6]), None
-
-
-def _recurrent(
-    step: Callable[..., tuple[Tensor, ...]],
-    inputs: Tensor,
-    start: Any,
-    weights: Sequence[Tensor],
-    has_bias: bool,
-    layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
-    """Of the functions behind nn.LSTM and nn.GRU, one step at a time."""
-    if layers > 1 or bidirectional or not has_bias:
-        raise NoRuleError(
-            "DeepLIFT's rule for RNNs is for one layer, one direction, with biases; stack such modules instead."
-        )
-    states = tuple(state[0] for state in (start if isinstance(start, tuple) else (start,)))
-    w_in, w_hidden, b_in, b_hidden = weights
-    outputs = []
-    for projected in F.linear(inputs, w_in, b_in).unbind(1 if batch_first else 0):
-        states = step(projected, F.linear(states[0], w_hidden, b_hidden), *states)
-        outputs.append(states[0])
-    return torch.stack(outputs, 1 if batch_first else 0), *(state[None] for state in states)
-
-
-def _lstm_step(projected: Tensor, recalled: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, ...]:
-    keep_new, keep_old, new, show = (projected + recalled).chunk(4, dim=-1)
-    cell = keep_old.sigmoid() * cell + keep_new.sigmoid() * new.tanh()
-    return show.sigmoid() * cell.tanh(), cell
-
-
-def _gru_step(projected: Tensor, recalled: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
-    reset, keep_old, new = projected.chunk(3, dim=-1)
-    recalled_reset, recalled_keep, recalled_new = recalled.chunk(3, dim=-1)
-    new = (new + (reset + recalled_reset).sigmoid() * recalled_new).tanh()
-    return (new + (keep_old + recalled_keep).sigmoid() * (hidden - new),)
-
-
 RULES: dict[str, Callable[..., Any]] = {
     "tanh": partial(_elementwise, torch.tanh, slopes.tanh),
     "sigmoid": partial(_elementwise, torch.sigmoid, slopes.sigmoid),
@@ -291,6 +224,8 @@ RULES: dict[str, Callable[..., Any]] = {
     "log": partial(_elementwise, torch.log, slopes.log),
     "reciprocal": partial(_elementwise, torch.reciprocal, slopes.reciprocal),
     "rsqrt": partial(_elementwise, torch.rsqrt, slopes.rsqrt),
+    "sqrt": partial(_elementwise, torch.sqrt, slopes.sqrt),
+    "detach": lambda x: x,
     "gelu": _gelu,
     "silu": lambda x, inplace=False: x * torch.sigmoid(x),
     "mul": partial(_product, torch.mul),
@@ -298,17 +233,18 @@ RULES: dict[str, Callable[..., Any]] = {
     "matmul": partial(_product, torch.matmul),
     "addmm": _affine_product,
     "bmm": partial(_product, torch.bmm),
+    "einsum": _einsum,
     "div": _quotient,
     "truediv": _quotient,
     "rdiv": lambda y, x: _quotient(x, y),
     "pow": _power,
     "softmax": _softmax,
     "entmax15": _entmax,  # a model has to offer it by torch.overrides.handle_torch_function
-    "layer_norm": _layer_norm,
-    "scaled_dot_product_attention": _attention,
-    "multi_head_attention_forward": _multi_head_attention,
-    "lstm": partial(_recurrent, _lstm_step),
-    "gru": partial(_recurrent, _gru_step),
+    "layer_norm": unrolled.layer_norm,
+    "scaled_dot_product_attention": unrolled.attention,
+    "multi_head_attention_forward": unrolled.multi_head_attention,
+    "lstm": partial(unrolled.recurrent, unrolled.lstm_step),
+    "gru": partial(unrolled.recurrent, unrolled.gru_step),
 }
 # What is affine in all its tensors together: the derivative is the multiplier. A model in eval mode has no dropout.
 # fmt: off
@@ -321,4 +257,4 @@ AFFINE = frozenset({
     "to", "type", "float", "double",
 })
 # fmt: on
-CONSTANTS = frozenset({"new_zeros", "new_ones", "zeros_like", "ones_like"})
+CONSTANTS = frozenset({"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"})

@@ -46,6 +46,10 @@ def reciprocal(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
     return -y * y0
 
 
+def sqrt(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
+    return 1 / (y + y0)
+
+
 def rsqrt(x: Tensor, x0: Tensor, y: Tensor, y0: Tensor) -> Tensor:
     return -y * y0 / (x.sqrt() + x0.sqrt())
 
