@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from heatcheck import results
 from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.agreement import ranked_means
 from heatcheck.experiments.ranking import marked, unranked
 from heatcheck.experiments.repeatability import samples_needed
-from heatcheck.experiments.rows import ALL_METHODS
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.models import PREDICTED
@@ -39,8 +39,8 @@ def write_tables(
     aggregates = [results.tables(_performance(out, labels, origin.seed), origin, "performance")["scores"]]
     per_text = {name: _values(found) for name, found in shards.items() if name != "performance"}
     reasons = _reasons(per_text)
-    if "agreement" in per_text and reasons:
-        per_text["agreement"] = ranked_means(per_text["agreement"], set(reasons))
+    if "agreement" in per_text:
+        per_text["agreement"] = _frame(_scores("agreement", shards["agreement"], reasons))
     for name, values in per_text.items():
         if len(values):
             rows = list(marked(summarise(values[values["measure"] != PREDICTED], seed=origin.seed), reasons))
@@ -49,8 +49,15 @@ def write_tables(
                 rows += list(samples_needed(pd.DataFrame([vars(row) for row in rows])))
             experiment = "explain" if name.startswith(EXPLAIN) else name
             aggregates.append(results.tables(rows, origin, experiment)["scores"])
-    parts = (pq.read_table(f / "scores.parquet") for f in folders)
+    parts = (part for name, found in shards.items() for part in _scores(name, found, reasons))
     _concatenate(out / "scores.parquet", itertools.chain(parts, aggregates), "scores")
+
+
+def _scores(name: str, folders: Sequence[Path], unranked_methods: Mapping[str, str]) -> Iterator[pa.Table]:
+    """The values per text of one step after another. Which methods are not ranked is known only after all of them."""
+    for folder in folders:
+        table = pq.read_table(folder / "scores.parquet")
+        yield ranked_means(table, unranked_methods) if name == "agreement" and unranked_methods else table
 
 
 def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[pa.Table]:
@@ -78,7 +85,11 @@ def _concluded(
 
 
 def _values(folders: Sequence[Path]) -> pd.DataFrame:
-    frame: pd.DataFrame = pa.concat_tables([results.read_table(f, "scores", SUMMARISED) for f in folders]).to_pandas()
+    return _frame(results.read_table(f, "scores", SUMMARISED) for f in folders)
+
+
+def _frame(parts: Iterable[pa.Table]) -> pd.DataFrame:
+    frame: pd.DataFrame = pa.concat_tables([part.select(SUMMARISED) for part in parts]).to_pandas()
     return frame
 
 
@@ -86,21 +97,6 @@ def _reasons(per_text: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     methods = [name.removeprefix(EXPLAIN) for name in per_text if name.startswith(EXPLAIN)]
     frames = [frame for frame in per_text.values() if len(frame)]
     return unranked(pd.concat(frames), methods) if methods and frames else {}
-
-
-def ranked_means(scores: pd.DataFrame, left_out: set[str]) -> pd.DataFrame:
-    """The mean over all pairs of methods again, without those that turned out not to be ranked. A text's own mean,
-    which its step wrote before that was known, stays in the table as it is."""
-    means = (scores["subject"] == ALL_METHODS) & (scores["measure"] == "kendall")
-    pairs = scores[
-        (scores["measure"] == "kendall")
-        & scores["setting"].isna()
-        & scores["reference"].notna()
-        & ~scores["subject"].isin(left_out)
-        & ~scores["reference"].isin(left_out)
-    ]
-    by_text = pairs.groupby("example_id")["value"].mean()
-    return scores.assign(value=scores["value"].where(~means, scores["example_id"].map(by_text)))
 
 
 def _performance(out: Path, labels: tuple[str, ...], seed: int) -> Iterator[Score]:

@@ -4,19 +4,26 @@ from itertools import combinations
 from math import ceil
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
 
+import heatcheck
+from heatcheck import results
+from heatcheck.api import explaining_configs
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.agreement import NO_PAIR, TOO_SHORT, AgreementConfig, agreement
+from heatcheck.experiments.agreement import NO_PAIR, TOO_SHORT, AgreementConfig, agreement, ranked_means
 from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import Explanation
 from heatcheck.models.protocols import Predictor
-from heatcheck.results import Score, TokenScores
+from heatcheck.report.sections.agreement import section
+from heatcheck.report.source import load
+from heatcheck.results import Origin, Score, TokenScores
+from tests.test_cli_transformers import table
 from tests.tiny import tiny_subject
 from tests.toys import random_examples, small_subject
 
@@ -141,6 +148,65 @@ def test_a_method_that_is_not_ranked_is_compared_but_not_averaged(monkeypatch):
     only = run(subject, examples, rows, methods=METHODS)
     means = [s.value for s in scores if s.subject == "all methods"]
     assert means == [s.value for s in only if s.subject == "all methods"]
+
+
+def predict(texts):
+    """Every word counts a little, by its letters."""
+    p = np.array([0.5 + 0.4 * np.sin(sum(map(ord, text))) for text in texts])
+    return np.stack([1 - p, p], axis=1)
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """An audit in which LIME, with its four samples, turns out to change with the seed."""
+    folder = tmp_path_factory.mktemp("agreement")
+    rows = [(example.text, ("no", "yes")[i % 2]) for i, example in enumerate(random_examples(40, longest=9))]
+    data = table(folder / "texts.csv", ["text", "label"], rows)
+    configs = explaining_configs("lime(samples=4),leave_one_out,occlusion", audit=True)
+    experiments = ("agreement", "repeatability")
+    return heatcheck.audit(predict, data, out=folder / "run", experiments=experiments, configs=configs, threads=1)
+
+
+def test_a_texts_own_mean_leaves_out_what_turns_out_not_to_be_ranked(audited):
+    """LIME is known not to be ranked only after all texts: two shards of them, both written before."""
+    taus = audited.scores.query("measure == 'kendall' and setting.isna() and example_id.notna()")
+    own = taus[taus.subject == "all methods"].set_index("example_id")
+    ranked = taus.query("subject == 'leave_one_out' and reference == 'occlusion'").set_index("example_id")
+    assert len(own) == len(ranked) == 40
+    pd.testing.assert_series_equal(own["value"], ranked["value"].reindex(own.index))
+    assert (own["reason"][own["value"].isna()] == NO_PAIR).all()
+    assert own["reason"][own["value"].notna()].isna().all()
+    means = audited.scores.query("measure == 'kendall' and statistic == 'mean' and subject == 'all methods'")
+    assert means[means.group.isna()].value.item() == pytest.approx(own["value"].mean())
+
+
+def test_the_report_shows_the_texts_on_which_ranked_methods_agree_least(audited):
+    taus = audited.scores.query("measure == 'kendall' and setting.isna() and example_id.notna()")
+    ranked = taus.query("subject == 'leave_one_out' and reference == 'occlusion' and value.notna()")
+    page = (audited.folder / "report.html").read_text(encoding="utf-8")
+    least = section(load(audited.folder)).chart["least"]
+    lowest = sorted(zip(ranked.value.round(4), ranked.example_id, strict=True))[:8]
+    assert [text["id"] for text in least] == [example for _, example in lowest]
+    assert all(text["methods"] == ["leave_one_out", "occlusion"] for text in least)
+    assert "The mean τ over all pairs of methods that are ranked (without LIME (samples=4)†) for each text." in page
+
+
+def test_without_two_ranked_methods_no_text_has_a_mean():
+    rows = [
+        Score("kendall", 0.5, "a", "b", "one"),
+        Score("kendall", 0.25, "a", "c", "one"),
+        Score("kendall", 0.1, "a", "b", "one", setting="top_k", at=0.25),
+        Score("kendall", 0.375, "all methods", None, "one"),
+        Score("rbo", 0.7, "a", "b", "one", at=0.9),
+    ]
+    written = results.tables(rows, Origin("data", "model", 0), "agreement")["scores"]
+    assert ranked_means(written, set()).equals(written)
+    without_c = ranked_means(written, {"c"}).to_pandas()
+    assert without_c["value"].tolist() == [0.5, 0.25, 0.1, 0.5, 0.7]
+    none = ranked_means(written, {"a"})
+    assert none.schema == written.schema
+    assert none["value"].to_pylist() == [0.5, 0.25, 0.1, None, 0.7]
+    assert none["reason"].to_pylist() == [None, None, None, NO_PAIR, None]
 
 
 def test_bad_settings_are_sentences():

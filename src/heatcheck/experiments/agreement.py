@@ -7,17 +7,19 @@
 A word counts by the size of its score, |score|, as in the authors' code: a word that speaks strongly against the class
 is important too. `signed=True` keeps the sign, for methods that have one.
 Deviations: marks like [CLS] take no part unless `special_tokens`; the authors include them. Methods that are not to be
-ranked are compared, but left out of the mean over pairs.
+ranked are compared, but left out of the mean over pairs: at once those that are known not to be, and when all texts are
+done those that turn out to miss their sum or to change with the seed (`ranked_means`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
@@ -182,3 +184,18 @@ def _means(ranked: Sequence[bool], texts: Texts, taus: Float[ndarray, "P B"]) ->
         known = values[~np.isnan(values)]
         mean = float(known.mean()) if len(known) else None
         yield Score("kendall", mean, ALL_METHODS, None, text, group, reason=NO_PAIR if mean is None else None)
+
+
+def ranked_means(scores: pa.Table, left_out: Collection[str]) -> pa.Table:
+    """A step's `scores` with each text's mean τ taken again, without methods that turned out not to be ranked."""
+    frame = scores.to_pandas()
+    taus = (frame["measure"] == "kendall") & frame["setting"].isna()
+    named = frame[["subject", "reference"]].isin(set(left_out)).any(axis=1)
+    by_text = frame[taus & frame["reference"].notna() & ~named].groupby("example_id")["value"].mean()
+    means = taus & (frame["subject"] == ALL_METHODS)
+    value = frame["value"].where(~means, frame["example_id"].map(by_text))
+    reason = frame["reason"].where(~means | value.notna(), NO_PAIR)
+    for name, column in (("value", value), ("reason", reason)):
+        place = scores.schema.get_field_index(name)
+        scores = scores.set_column(place, scores.schema.field(place), pa.array(column, scores.schema.field(place).type))
+    return scores

@@ -157,15 +157,20 @@ def _body(run: Run, found: dict[Variant, Pairs], methods: list[str], least: list
         footnotes(run, methods),
         folded(f"The same as a table: {count(len(found[KENDALL]), 'pair')}", table("methods", "mean", bodies)),
         tag("h3", "Text by text") if least else None,
-        tag(
-            "p",
-            "The mean τ over all pairs of methods for each text. Choose a bar to read its texts.",
-            class_="caption",
-        )
-        if least
-        else None,
+        tag("p", f"{_averaged(methods, marks)} Choose a bar to read its texts.", class_="caption") if least else None,
         drawing("agreement-texts") if least else None,
         _least(least),
+    )
+
+
+def _averaged(methods: list[str], marks: dict[str, str]) -> str:
+    """
+    >>> _averaged(["gradient", "lime"], {"lime": "not ranked: changes"})
+    'The mean τ over all pairs of methods that are ranked (without LIME†) for each text.'
+    """
+    without = ", ".join(label(name, marks) for name in methods if name in marks)
+    return (
+        f"The mean τ over all pairs of methods {f'that are ranked (without {without}) ' * bool(without)}for each text."
     )
 
 
