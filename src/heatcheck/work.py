@@ -6,6 +6,7 @@ stream through in shards, so memory does not grow with their number.
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,24 +164,38 @@ class Work:
         config = self.configs[name]
         size = EXPLAIN_SHARD if experiment.explained or experiment.slow else SHARD
 
+        needed = self._needed(experiment, config, trained)
+
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
-            if experiment.models is not None:
-                return experiment.measure(self.subject, shard, config, generator=generator, trained=trained)
             if not experiment.explained:
-                return experiment.measure(self.subject, shard, config, generator=generator)
+                return experiment.measure(self.subject, shard, config, generator=generator, **needed())
             place = next(i for i, e in enumerate(self.examples) if e.id == shard[0].id) // size
             folders = [explained[method][place] for method in config.methods]
             found = Explained.from_tables(results.read_table(folder, "tokens") for folder in folders)
-            return experiment.measure(self.subject, shard, config, generator=generator, explained=found)
+            return experiment.measure(self.subject, shard, config, generator=generator, explained=found, **needed())
 
         read = [fingerprint(path) for path in experiment.files(config)]
         settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
         if experiment.models is not None:
             jobs = experiment.models(self.subject, config, trained.folders)
             settings["trained"] = {job.name: trained.folders[job.name].name for job in jobs}
+        if experiment.prepare is not None:
+            settings["prepared_of"] = examples_fingerprint(self.examples)
         if experiment.explained:
             settings["explained"] = [folder.name for method in config.methods for folder in explained[method]]
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)
+
+    def _needed(self, experiment: Experiment, config: Any, trained: Trained) -> Callable[[], dict[str, Any]]:
+        """What all steps of an experiment are handed alike. Made once, and only if a step is not there yet."""
+
+        @functools.cache
+        def needed() -> dict[str, Any]:
+            found: dict[str, Any] = {} if experiment.models is None else {"trained": trained}
+            if experiment.prepare is not None:
+                found["prepared"] = experiment.prepare(self.subject, self.examples, config)
+            return found
+
+        return needed
 
     def _steps(
         self,

@@ -13,19 +13,24 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+import heatcheck
 from benchmarks import cases_erasure
+from heatcheck import work
 from heatcheck.batch import Batch, Example, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
+from heatcheck.experiments.erasing import reference as reference_module
 from heatcheck.experiments.erasing.edits import Eraser
 from heatcheck.experiments.erasing.reading import read
+from heatcheck.experiments.erasing.reference import Reference
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.erasing.words import Words
-from heatcheck.experiments.erasure import ErasureConfig, erasure
+from heatcheck.experiments.erasure import ErasureConfig, erasure, reference_texts
 from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.models.protocols import Kind
 from heatcheck.models.subject import Subject
 from heatcheck.results import Score, TokenScores
-from tests.tiny import FAMILIES, tiny_subject
+from tests.test_cli_transformers import table
+from tests.tiny import FAMILIES, tiny_folder, tiny_subject
 from tests.toys import random_examples, small_subject, vocabulary_of
 
 METHODS = ("gradient", "gradient_x_input", "leave_one_out")
@@ -76,9 +81,9 @@ def generator() -> torch.Generator:
     return torch.Generator().manual_seed(5)
 
 
-def run(subject, examples, scores, config=QUICK) -> pd.DataFrame:
-    found = [vars(s) for s in erasure(subject, examples, config, generator=generator(), explained=scores)]
-    return pd.DataFrame(found).fillna({"setting": ""})
+def run(subject, examples, scores, config=QUICK, prepared=None) -> pd.DataFrame:
+    more = {"generator": generator(), "explained": scores, "prepared": prepared}
+    return pd.DataFrame([vars(s) for s in erasure(subject, examples, config, **more)]).fillna({"setting": ""})
 
 
 def value(frame: pd.DataFrame, measure: str, subject: str, setting: str, at: float | None = None, text: str = "t"):
@@ -245,10 +250,83 @@ def test_batches_and_order_do_not_change_a_number(tmp_path, more):
     scores = explained(subject, examples, special_tokens=config.special_tokens)
     one = run(subject, examples, scores, config)
     other = run(subject, examples[::-1], scores, replace(config, batch_size=2))
-    key = ["measure", "subject", "setting", "at", "example_id"]
-    one, other = (f[f.measure != "off_data"].sort_values(key).reset_index(drop=True) for f in (one, other))
-    assert (one[key].fillna(-1) == other[key].fillna(-1)).all(axis=None)
+    same_numbers(one, other)
+
+
+KEY = ["measure", "subject", "setting", "at", "example_id"]
+
+
+def same_numbers(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """But for the order of rows, and for rounding in batches of another size."""
+    one, other = (f.sort_values(KEY).reset_index(drop=True) for f in (one, other))
+    pd.testing.assert_frame_equal(one[KEY], other[KEY], check_dtype=False)
     np.testing.assert_allclose(one.value.astype(float), other.value.astype(float), atol=2e-4)
+
+
+def test_a_text_has_the_same_numbers_whatever_part_of_the_texts_it_is_in(tmp_path):
+    subject, examples = tiny_subject(tmp_path), random_examples(24, longest=9, seed=3)
+    config = replace(QUICK, operators=("delete", "sample"), draws=2, random_orders=1, search=False)
+    scores = explained(subject, examples, METHODS[:2])
+    reference = reference_texts(subject, examples, config)
+    whole = run(subject, examples, scores, config, reference)
+    parts = [run(subject, part, scores, config, reference) for part in (examples[:5], examples[5:22], examples[22:])]
+    same_numbers(whole, pd.concat(parts))
+    flags = whole[whole.measure == "off_data"].value
+    assert set(flags) == {0.0, 1.0}
+    alone = run(subject, examples[22:], scores, config)  # what a part knows by itself is less
+    assert alone[alone.measure == "off_data"].reason.unique().tolist() == ["fewer than 20 texts to compare with"]
+    drawn = alone.setting == "sample"
+    assert (alone[drawn].value.dropna() - parts[2][drawn].value.dropna()).abs().max() > 1e-3
+
+
+def test_words_are_drawn_from_the_other_texts_as_often_as_they_occur():
+    examples = [Example("a", "x x x y", 0), Example("b", "z", 1), Example("c", "q", 1)]
+    subject = sum_toy(examples, {})
+    (batch,) = subject.batches(examples, 3)
+    reference = Reference.of(subject, examples[:2])
+    words = {subject.reader.words[i]: i for i in range(len(subject.reader.words))}
+    drawn = reference.pool.drawn(batch, 900, generator())
+    row = {name: drawn[:, i, 1].tolist() for i, name in enumerate(batch.example_ids)}
+    assert set(row["a"]) == {words["z"]}
+    assert set(row["b"]) == {words["x"], words["y"]}
+    assert row["b"].count(words["x"]) == pytest.approx(675, abs=45)
+    assert set(row["c"]) == {words["x"], words["y"], words["z"]}  # is not in the sample: all are others
+    assert row["c"].count(words["x"]) == pytest.approx(540, abs=45)
+
+
+def test_of_many_texts_a_sample_is_compared_with_and_order_does_not_matter(monkeypatch):
+    monkeypatch.setattr(reference_module, "MOST", 30)
+    examples = random_examples(50, longest=6, seed=2)
+    subject = small_subject(examples, "average")
+    one, other = Reference.of(subject, examples), Reference.of(subject, examples[::-1])
+    assert len(one.place) == 30
+    assert one.place.keys() == other.place.keys() == one.pool.texts
+    assert one.limit == pytest.approx(other.limit)
+    (batch,) = subject.batches(examples, 50)
+    found = one.probs_and_distance(subject.model, batch)[:, -1].tolist()
+    for name, distance in zip(batch.example_ids, found, strict=True):
+        row = batch.example_ids.index(name)
+        vector = read(subject.model, rows(batch, torch.tensor([row]))).vector
+        others = [i for other_name, i in one.place.items() if other_name != name]
+        by_hand = (one.vectors[others] - vector).norm(dim=1).sort().values[:5].mean()
+        assert distance == pytest.approx(float(by_hand), abs=1e-5)
+
+
+def test_a_run_gives_the_same_numbers_in_steps_of_any_size(tmp_path, monkeypatch):
+    rows_ = [(f"{e.text} w{i}", ("a", "b")[i % 2]) for i, e in enumerate(random_examples(30, longest=7, seed=1))]
+    data = table(tmp_path / "texts.csv", ["text", "label"], rows_)
+    model = str(tiny_folder(tmp_path / "model", labels=("a", "b")))
+    config = replace(QUICK, methods=("gradient",), operators=("delete", "sample"), search=False)
+    found = []
+    for size in (32, 8):
+        monkeypatch.setattr(work, "EXPLAIN_SHARD", size)
+        settings = {"configs": {"erasure": config}, "threads": 1}
+        done = heatcheck.run("erasure", model, data, out=tmp_path / f"by {size}", **settings)
+        scores = done.scores[(done.scores.experiment == "erasure") & done.scores.example_id.notna()]
+        found.append(scores.fillna({"setting": ""}))
+        assert len(list((done.folder / "steps").glob("erasure-*"))) == -(-30 // size)
+    same_numbers(*(f[f.measure != "tau_loo_erasure"] for f in found))  # τ sees rounding: a tie more or less
+    assert set(found[1][found[1].measure == "off_data"].value) == {0.0, 1.0}
 
 
 def test_a_word_is_erased_with_all_its_pieces(tmp_path):

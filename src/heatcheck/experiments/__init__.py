@@ -12,7 +12,7 @@ from heatcheck.experiments.adversarial_attention import AdversarialConfig, adver
 from heatcheck.experiments.agreement import AgreementConfig, agreement
 from heatcheck.experiments.attefa import AtteFaConfig, attefa, attefa_models, faithfulness
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
-from heatcheck.experiments.erasure import ErasureConfig, erasure
+from heatcheck.experiments.erasure import ErasureConfig, erasure, reference_texts
 from heatcheck.experiments.ground_truth import GroundTruthConfig, check_ground_truth, ground_truth
 from heatcheck.experiments.guided_mlp import GuidedConfig, guided_mlp, guided_models, which_guides_help
 from heatcheck.experiments.performance import PerformanceConfig, performance
@@ -51,6 +51,8 @@ class Experiment:
     files: Callable[[Any], tuple[Path, ...]] = lambda config: ()  # what it reads beside the texts
     slow: bool = False  # minutes a text: its steps are of fewer texts
     explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
+    # What it needs of all texts of a run, made once and handed to each step, which has a part of them, as `prepared`.
+    prepare: Callable[[Subject[Any], Sequence[Example], Any], Any] | None = None
     # Tests that train: the models they need, given those that are done, and what follows from all texts together.
     models: Callable[[Subject[Any], Any, Mapping[str, Path]], Iterator[Job]] | None = None
     conclude: Callable[[Texts, Any], Iterator[Score]] | None = None
@@ -101,7 +103,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "What happens when the words it names are removed?",
         "DeYoung et al. 2020",
+        revision=2,
         explained=True,
+        prepare=reference_texts,
     ),
     "repeatability": Experiment(
         repeatability,

@@ -9,7 +9,7 @@
    method's order reversed, and for orders found by asking the model (erasing/search.py). The best and the worst of all
    these bound what is possible for this text: normalised = (value − worst) / (best − worst), 1 is best for both
    measures.  5. τ-LOO: Kendall τ between |scores| and the change of output (TVD) when each word alone is deleted.
-6. off_data: is the text without the words unlike the data? (erasing/reading.py)
+6. off_data: is the text without the words unlike the data? (erasing/reference.py)
 Deviations: words are erased by edits of token ids in four ways (erasing/edits.py), without training the model again and
 never by decoding; the paper deletes. A word is all its pieces. Signed scores order words with their sign: a word that
 speaks against the class is not part of its rationale. Equal scores stand in the order of the text.
@@ -29,8 +29,9 @@ from numpy import ndarray
 
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.erasing.edits import OPERATORS, Eraser, Pool, eraser
-from heatcheck.experiments.erasing.reading import Unedited
+from heatcheck.experiments.erasing.edits import OPERATORS, Eraser, eraser
+from heatcheck.experiments.erasing.reading import read_in_pieces
+from heatcheck.experiments.erasing.reference import Reference
 from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
 from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
@@ -84,26 +85,30 @@ def erasure(
     *,
     generator: torch.Generator,
     explained: Explained,
+    prepared: Reference | None = None,
 ) -> Iterator[Row]:
+    """`prepared` is made of all texts of the run; of these alone if there is none."""
     names = chosen_methods(config.methods, sorted(explained.found))
-    batches = list(subject.batches(examples, config.batch_size))
-    if not batches:
+    if not examples:
         return
-    unedited = Unedited.of(subject.model, batches)
-    pool = Pool(batches) if "sample" in config.operators else None
-    for batch in batches:
-        texts = Texts.of(batch, unedited, subject.labels, config)
+    reference = prepared or reference_texts(subject, examples, config)
+    for batch in subject.batches(examples, config.batch_size):
+        texts = Texts.of(batch, subject, config)
         scores = {name: word_scores(explained, batch, name, texts.words) for name in names}
         ranks = orders(texts, scores, config, generator)
-        run = partial(unedited.probs_and_distance, subject.model)
+        run = partial(reference.probs_and_distance, subject.model)
         deleting = eraser(run, subject.model, batch, texts.words, "delete", None)  # τ-LOO deletes, whatever else does
         for operator in config.operators:
-            drawn = pool.drawn(batch, config.draws, generator) if pool and operator == "sample" else None
+            drawn = reference.pool.drawn(batch, config.draws, generator) if operator == "sample" else None
             own = eraser(run, subject.model, batch, texts.words, operator, drawn)
             found = outcomes(deleting if operator == "delete" else own, texts, ranks, config)
             yield from _rows(found, texts, names, operator, config)
-            yield from _off_data(found, texts, names, operator, unedited, config)
+            yield from _off_data(found, texts, names, operator, reference, config)
         yield from _tau_loo(deleting, texts, scores)
+
+
+def reference_texts(subject: Subject[Predictor], examples: Sequence[Example], config: ErasureConfig) -> Reference:
+    return Reference.of(subject, examples)
 
 
 class Texts(NamedTuple):
@@ -117,11 +122,11 @@ class Texts(NamedTuple):
     classes: Int[ndarray, "B"]
 
     @staticmethod
-    def of(batch: Batch, unedited: Unedited, labels: Sequence[str], config: ErasureConfig) -> Texts:
+    def of(batch: Batch, subject: Subject[Predictor], config: ErasureConfig) -> Texts:
         words = Words.of(batch, config.unit, special_tokens=config.special_tokens)
-        probs = np.stack([unedited.probs[name] for name in batch.example_ids])
+        probs = read_in_pieces(subject.model, batch).probs.double().cpu().numpy()
         classes = probs.argmax(1)
-        groups = [labels[c] for c in classes]
+        groups = [subject.labels[c] for c in classes]
         return Texts(batch.example_ids, groups, words, words.counts(config.shares), probs, classes)
 
 
@@ -255,16 +260,16 @@ def _gain(subject: str, found: Outcomes, texts: Texts, operator: str) -> Iterato
 
 
 def _off_data(
-    found: Outcomes, texts: Texts, names: Sequence[str], operator: str, unedited: Unedited, config: ErasureConfig
+    found: Outcomes, texts: Texts, names: Sequence[str], operator: str, reference: Reference, config: ErasureConfig
 ) -> Iterator[Score]:
     """By method and share, and for the text as a whole: are half of its erased versions far?"""
-    far = {name: found.distance[name] > (unedited.limit or 0) for name in names}
+    far = {name: found.distance[name] > (reference.limit or 0) for name in names}
     most = np.mean([far[name].mean(1) for name in names], axis=0) >= 0.5
     for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
         flags: list[tuple[str, float | None, bool]] = [(ALL_METHODS, None, most[row])]
         flags += [(n, share, far[n][row, s]) for n in names for s, share in enumerate(config.shares)]
         for subject, share, flag in flags:
-            value = float(flag) if unedited.limit is not None else None
+            value = float(flag) if reference.limit is not None else None
             yield Score(
                 "off_data",
                 value,
@@ -273,7 +278,7 @@ def _off_data(
                 group=group,
                 setting=operator,
                 at=share,
-                reason=unedited.reason,
+                reason=reference.reason,
             )
 
 

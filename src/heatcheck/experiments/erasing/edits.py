@@ -3,7 +3,7 @@
 delete   the tokens of the word go, what stays closes up
 mask     each of them becomes the model's mask token (its unknown word if it has no mask)
 pad      each of them becomes the pad token, which the model reads like any other token here
-sample   each of them becomes a token drawn from the words of the other texts; the mean over several draws
+sample   each of them becomes a token drawn from the words of other texts (reference.py); the mean over several draws
 A text without any token left is one pad token, as no model can read nothing (only models without marks meet that).
 """
 
@@ -22,7 +22,6 @@ from heatcheck.experiments.erasing.words import Words
 from heatcheck.explain.hiding import never_empty
 from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.models.protocols import Predictor
-from heatcheck.randomness import random_numbers, text_seeds
 
 OPERATORS = ("delete", "mask", "pad", "sample")
 Run = Callable[[Batch], Float[Tensor, "B V"]]
@@ -77,28 +76,6 @@ class Eraser:
         if drawn is not None:
             return replace_tokens(some, where, drawn[row])
         return replace_tokens(some, where, self._mask_id if self.operator == "mask" else self._pad_id)
-
-
-class Pool:
-    """The tokens that a shard's words consist of, to draw from in proportion to how often they occur."""
-
-    def __init__(self, batches: Sequence[Batch]) -> None:
-        ids = [batch.token_ids[batch.words].cpu().numpy() for batch in batches]
-        self._ids, self._counts = np.unique(np.concatenate(ids), return_counts=True)
-
-    def drawn(self, batch: Batch, draws: int, generator: torch.Generator) -> Int[Tensor, "D B T"]:
-        """For each token of each text, tokens of the other texts. A text's draws are its own, by its own seed."""
-        seeds = text_seeds(generator, [f"{name}\x1fsample" for name in batch.example_ids])  # not those of random orders
-        numbers = random_numbers(seeds, range(draws), batch.token_ids.shape[1]) / 2**32
-        found = np.empty(numbers.shape, np.int64)
-        for row in range(len(batch)):
-            own = batch.token_ids[row, batch.words[row]].cpu().numpy()
-            others = self._counts - np.bincount(np.searchsorted(self._ids, own), minlength=len(self._ids))
-            up_to = others.cumsum()
-            if not len(up_to) or up_to[-1] == 0:  # it stands alone: its own words in other places
-                up_to = self._counts.cumsum()
-            found[:, row] = self._ids[np.searchsorted(up_to, numbers[:, row] * up_to[-1], side="right")]
-        return torch.from_numpy(found).to(batch.token_ids.device)
 
 
 def eraser(
