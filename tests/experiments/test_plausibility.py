@@ -11,12 +11,16 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score, f1_score
 
+import heatcheck
+from heatcheck import work
 from heatcheck.batch import Example, Span
+from heatcheck.data.rationales import KINDS, mask_notes
 from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.words import Words
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.marked import marked_words
 from heatcheck.experiments.plausibility import PlausibilityConfig, check_plausibility, plausibility
+from tests.test_cli_transformers import table
 from tests.tiny import tiny_subject
 from tests.toys import random_examples, small_subject
 
@@ -90,6 +94,43 @@ def test_texts_without_a_value_say_why(tmp_path):
     assert chance["token_f1"] == 0.25
     assert chance["auprc"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
     assert some[some.subject == "m"].set_index("measure").value.to_dict() == {"token_f1": 0, "auprc": 0.5}
+
+
+def predict(texts):
+    """Every word counts a little, by its letters."""
+    p = np.array([0.5 + 0.4 * np.sin(sum(map(ord, text))) for text in texts])
+    return np.stack([1 - p, p], axis=1)
+
+
+def test_a_run_reads_its_rationales_once(tmp_path, monkeypatch):
+    """Three steps and the check before them; a file that has changed is read again."""
+    opened = []
+
+    def counted(path):
+        opened.append(path)
+        yield from mask_notes(path)
+
+    monkeypatch.setitem(KINDS, "mask", counted)
+    monkeypatch.setattr(work, "EXPLAIN_SHARD", 4)
+    texts = [f"w{i} good w{i + 1} w{i + 2}" for i in range(10)]
+    rows = [(f"t{i}", text, ("no", "yes")[i % 2]) for i, text in enumerate(texts)]
+    data = table(tmp_path / "texts.csv", ["id", "text", "label"], rows)
+
+    def auprc(name, marked):
+        masks(tmp_path / "m.jsonl", {f"t{i}": marked for i in range(10)})
+        config = PlausibilityConfig(str(tmp_path / "m.jsonl"), "mask", methods=("leave_one_out",))
+        settings = {"configs": {"plausibility": config}, "threads": 1}
+        scores = heatcheck.run("plausibility", predict, data, out=tmp_path / name, **settings).scores
+        return scores[(scores.measure == "auprc") & (scores.subject == "leave_one_out") & scores.example_id.notna()]
+
+    first = auprc("one", [0, 1, 0, 0])
+    assert len(first) == 10
+    assert first.value.notna().all()
+    assert len(list((tmp_path / "one" / "steps").glob("plausibility-*"))) == 3
+    assert opened == [tmp_path / "m.jsonl"]
+    second = auprc("two", [0, 0, 1, 0])
+    assert len(opened) == 2
+    assert (second.value.to_numpy() != first.value.to_numpy()).any()
 
 
 def test_settings_that_make_no_sense(tmp_path):

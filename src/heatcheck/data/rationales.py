@@ -46,13 +46,15 @@ def read_rationales(path: Path, kind: str, examples: Sequence[Example]) -> Ratio
     return dict(_matched(KINDS[kind](path), examples))
 
 
-def check_rationales(path: Path, kind: str, examples: Sequence[Example]) -> None:
-    """Before a run: does the file fit the texts at all?"""
-    if not read_rationales(path, kind, examples):
+def check_rationales(path: Path, kind: str, examples: Sequence[Example]) -> Rationales:
+    """Those of the examples, for a run: a file that does not fit the texts at all is refused."""
+    found = read_rationales(path, kind, examples)
+    if not found:
         raise InputError(
             f"{path}: none of its rationales belongs to a text under test, neither by id nor by text. "
             "Give the file that belongs to this data set and split."
         )
+    return found
 
 
 def _matched(notes: Iterable[Note], examples: Sequence[Example]) -> Iterator[tuple[str, list[Span]]]:

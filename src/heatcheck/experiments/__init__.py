@@ -17,7 +17,13 @@ from heatcheck.experiments.ground_truth import GroundTruthConfig, check_ground_t
 from heatcheck.experiments.guided_mlp import GuidedConfig, guided_mlp, guided_models, which_guides_help
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
-from heatcheck.experiments.plausibility import PlausibilityConfig, check_plausibility, plausibility, rationale_files
+from heatcheck.experiments.plausibility import (
+    PlausibilityConfig,
+    check_plausibility,
+    plausibility,
+    rationale_files,
+    run_rationales,
+)
 from heatcheck.experiments.randomisation import RandomisationConfig, randomisation
 from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
 from heatcheck.experiments.seed_variance import SeedConfig, over_all_seeds, seed_models, seed_variance
@@ -133,6 +139,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         check_texts=check_plausibility,
         files=rationale_files,
         explained=True,
+        prepare=run_rationales,
         revision=2,
     ),
     "ground_truth": Experiment(

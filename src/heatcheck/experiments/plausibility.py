@@ -14,6 +14,7 @@ looked where the model is wrong. Words that were cut off with a long text's end 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from heatcheck.experiments.erasing.words import chosen_methods
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.marked import MarkedText, comparisons, marked_texts
 from heatcheck.measure.marked import average_precision, precision_at_k
+from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row
@@ -54,12 +56,27 @@ def check_plausibility(config: PlausibilityConfig, examples: Sequence[Example]) 
     """Before hours of work: is there a file of rationales, and does it belong to these texts?"""
     if not config.rationales:
         raise InputError("plausibility needs the words that people marked. Name their file with --rationales.")
-    check_rationales(Path(config.rationales), config.format, examples)
+    _read_once(config.rationales, config.format, _fingerprints(config), tuple(examples))
 
 
 def rationale_files(config: PlausibilityConfig) -> tuple[Path, ...]:
     path = Path(config.rationales)
     return (path,) if path.is_file() else tuple(sorted(p for p in path.glob("*") if p.is_file()))
+
+
+def run_rationales(subject: Subject[Predictor], examples: Sequence[Example], config: PlausibilityConfig) -> Rationales:
+    """Of all texts of a run."""
+    return _read_once(config.rationales, config.format, _fingerprints(config), tuple(examples))
+
+
+@functools.lru_cache(maxsize=1)
+def _read_once(path: str, kind: str, fingerprints: tuple[str, ...], examples: tuple[Example, ...]) -> Rationales:
+    """A run asks twice, before its work and in it; a file that changed is read again."""
+    return check_rationales(Path(path), kind, examples)
+
+
+def _fingerprints(config: PlausibilityConfig) -> tuple[str, ...]:
+    return tuple(map(fingerprint, rationale_files(config)))
 
 
 def plausibility(
@@ -69,9 +86,11 @@ def plausibility(
     *,
     generator: torch.Generator,
     explained: Explained,
+    prepared: Rationales | None = None,
 ) -> Iterator[Row]:
+    """`prepared` are the rationales of all texts of the run; read for these alone if there are none."""
     names = chosen_methods(config.methods, sorted(explained.found))
-    rationales = read_rationales(Path(config.rationales), config.format, examples)
+    rationales = read_rationales(Path(config.rationales), config.format, examples) if prepared is None else prepared
     for text in marked_texts(subject, examples, rationales, explained, methods=names, batch_size=config.batch_size):
         yield from comparisons(text, MEASURES, PEOPLE, reason=_why_not(text, rationales))
 
