@@ -37,7 +37,7 @@ class Encoded:
 
 @torch.no_grad()
 def encoded(model: SingleText, batches: Sequence[Batch]) -> list[Encoded]:
-    hidden = [model.encode(model.embed(batch), batch) for batch in batches]
+    hidden = [model.read(batch) for batch in batches]
     return [Encoded(b, h, model.attend(h, b)) for b, h in zip(batches, hidden, strict=True)]
 
 

@@ -26,7 +26,7 @@ from heatcheck.experiments.adversary.published import PublishedSettings, publish
 from heatcheck.experiments.adversary.search import SearchSettings, searched_adversary
 from heatcheck.experiments.adversary.types import Adversary
 from heatcheck.experiments.rows import by_id, predicted_names, token_scores
-from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
+from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder, encoded_tokens
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
@@ -62,7 +62,7 @@ def adversarial_attention(
     epsilon = config.epsilon or (0.05 if any(e.candidates is not None for e in examples) else 0.01)
     for batch in subject.batches(examples, config.batch_size):
         with torch.no_grad():
-            encoded = subject.model.encode(subject.model.embed(batch), batch)
+            encoded = encoded_tokens(subject.model, batch)
             attention = subject.model.attend(encoded, batch)
             probs = subject.model.probs(subject.model.classify(encoded, attention, batch))
         found = find_adversary(solver, subject.model, encoded, attention, batch, epsilon, config, generator)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.rows import by_id, predicted_names
-from heatcheck.models.protocols import AttentiveClassifier, Predictor
+from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
 
@@ -51,7 +51,7 @@ def logits_and_largest_attention(
 ) -> tuple[Float[Tensor, "B C"], list[float] | list[None]]:
     if not isinstance(model, AttentiveClassifier):
         return model.predict(batch), [None] * len(batch)
-    encoded = model.encode(model.embed(batch), batch)
+    encoded = encoded_tokens(model, batch)
     attention = model.attend(encoded, batch)
     return model.classify(encoded, attention, batch), attention.amax((1, 2)).tolist()
 

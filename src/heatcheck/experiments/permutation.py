@@ -22,7 +22,7 @@ from heatcheck.experiments.alternatives import decider
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.encoders import take_tokens
-from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
+from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder, encoded_tokens
 from heatcheck.models.subject import Subject
 from heatcheck.randomness import random_numbers, text_seeds
 from heatcheck.results import Row, Score
@@ -47,7 +47,7 @@ def permutation(
 ) -> Iterator[Row]:
     for batch in subject.batches(examples, config.batch_size):
         with torch.no_grad():
-            encoded = subject.model.encode(subject.model.embed(batch), batch)
+            encoded = encoded_tokens(subject.model, batch)
             attention = subject.model.attend(encoded, batch)
         seeds = text_seeds(generator, batch.example_ids)
         probs, change = change_when_shuffled(subject.model, encoded, attention, batch, config.permutations, seeds)

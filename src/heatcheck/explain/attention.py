@@ -27,7 +27,7 @@ from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse,
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure import flow as graphs
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
-from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
+from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier, encoded_tokens
 
 TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
 ROUNDING = 0.02  # of a row of weights in half precision
@@ -52,7 +52,7 @@ class AttentionWeights:
         return Explanation(_from_maps(self._row, model, batch, "attention"), signed=False)
 
     def _own(self, model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T"]:
-        weights = model.attend(model.encode(model.embed(batch), batch), batch)
+        weights = model.attend(encoded_tokens(model, batch), batch)
         if self.head is None:
             return over_heads(weights, weights, batch)
         return weights[:, numbered(self.head, weights.shape[1], "head", model)]
@@ -150,7 +150,7 @@ def _kept_in(layers: list[Tensor]) -> Callable[[Tensor], Tensor]:
 
 def _own_products(model: AttentiveClassifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
     with torch.no_grad():
-        encoded = model.encode(model.embed(batch), batch)
+        encoded = encoded_tokens(model, batch)
         weights = model.attend(encoded, batch)
     with torch.enable_grad():
         start = weights.detach().requires_grad_()

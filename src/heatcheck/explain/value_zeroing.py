@@ -34,7 +34,7 @@ from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse,
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.flow import rollout
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.protocols import AttentiveClassifier, encoded_tokens
 
 NAME = "value_zeroing"
 
@@ -58,7 +58,7 @@ class ValueZeroing:
 
 
 def of_one_mixture(model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T"]:
-    encoded = model.encode(model.embed(batch), batch)
+    encoded = encoded_tokens(model, batch)
     attention = model.attend(encoded, batch)
     parts = attention[..., None] * encoded[:, None]  # B K T H
     mixed = parts.sum(2, keepdim=True)

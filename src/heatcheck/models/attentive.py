@@ -9,6 +9,7 @@ Deviation: the two encoders of a pair share one embedding table.
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import final
 
 import torch
@@ -22,9 +23,12 @@ from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
 from heatcheck.models.protocols import Decide, Deletions, Kind, distribution
 
+Read = Callable[[Encoder, Tensor | None, Tensor], Tensor]
+"""What an encoder makes of the tokens in an order (None: as they stand), and which of these are real."""
+
 
 class AttentionModel(nn.Module, abc.ABC):
-    """Satisfies `AttentiveClassifier`: embed, encode, attend, classify."""
+    """Satisfies `AttentiveClassifier`: embed, encode, attend, classify; and `ReadsTokens`."""
 
     kind: Kind
     heads = 1
@@ -45,8 +49,9 @@ class AttentionModel(nn.Module, abc.ABC):
         self.temperature = temperature
         self.weighting = weighting
 
-    @abc.abstractmethod
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]: ...
+    def _encoded(self, read: Read, batch: Batch) -> Float[Tensor, "B T H"]:
+        """The one text by the one encoder; models of two texts say which encoder reads which."""
+        return read(self.encoder, None, batch.mask)
 
     @abc.abstractmethod
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]: ...
@@ -66,13 +71,32 @@ class AttentionModel(nn.Module, abc.ABC):
         return embeddings
 
     @final
+    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
+        def read(encoder: Encoder, order: Tensor | None, mask: Tensor) -> Tensor:
+            encoded: Tensor = encoder(embeddings if order is None else take_tokens(embeddings, order), mask)
+            return encoded
+
+        return self._encoded(read, batch)
+
+    @final
+    def read(self, batch: Batch) -> Float[Tensor, "B T H"]:
+        words, places = torch.unique(batch.token_ids, return_inverse=True)
+        vectors = self.embedding(words)
+
+        def read(encoder: Encoder, order: Tensor | None, mask: Tensor) -> Tensor:
+            return encoder.read(vectors, places if order is None else places.gather(1, order), mask)
+
+        return self._encoded(read, batch)
+
+    @final
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
         encoded = self.encode(embeddings, batch)
         return self.classify(encoded, self.attend(encoded, batch), batch)
 
     @final
     def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
-        return self.logits(self.embed(batch), batch)
+        encoded = self.read(batch)
+        return self.classify(encoded, self.attend(encoded, batch), batch)
 
     @final
     def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
@@ -145,10 +169,6 @@ class SingleText(Attentive):
         super().__init__(embedding, encoder, attention, 1 if n_labels == 2 else n_labels, temperature, weighting)
         self.kind = "binary" if n_labels == 2 else "categorical"
 
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
-        encoded: Tensor = self.encoder(embeddings, batch.mask)
-        return encoded
-
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> None:
         return None
 
@@ -187,8 +207,8 @@ class TextPair(Attentive):
         self.ask = nn.Linear(question_encoder.width, encoder.width // 2, bias=False)
         self.output = nn.Linear(encoder.width // 2, n_labels)
 
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
-        return encode_segments(embeddings, batch, (self.encoder, self.question_encoder))
+    def _encoded(self, read: Read, batch: Batch) -> Float[Tensor, "B T H"]:
+        return segment_by_segment(read, batch, (self.encoder, self.question_encoder))
 
     def query(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B H"]:
         order, mask = _segment(batch, PAIR)
@@ -203,17 +223,17 @@ class TextPair(Attentive):
         return logits.masked_fill(~batch.candidates, torch.finfo(logits.dtype).min)
 
 
-def encode_segments(
-    embeddings: Float[Tensor, "B T E"], batch: Batch, encoders: tuple[Encoder, Encoder]
-) -> Float[Tensor, "B T H"]:
+def segment_by_segment(read: Read, batch: Batch, encoders: tuple[Encoder, Encoder]) -> Float[Tensor, "B T H"]:
     """Each of the two texts read alone by its encoder, and put back where its tokens stand."""
-    encoded = embeddings.new_zeros(*embeddings.shape[:2], encoders[0].width)
+    orders, parts = [], []
     for segment, encoder in zip((TEXT, PAIR), encoders, strict=True):
         order, mask = _segment(batch, segment)
-        part = encoder(take_tokens(embeddings, order), mask) * mask[..., None]
-        # Positions behind a short segment's end name other tokens: what is added to those is zero.
-        encoded = encoded.scatter_add(1, order[..., None].expand(-1, -1, part.shape[-1]), part)
-    return encoded
+        orders.append(order)
+        parts.append(read(encoder, order, mask) * mask[..., None])
+    # Positions behind a short segment's end name other tokens: what is added to those is zero.
+    order, both = torch.cat(orders, dim=1), torch.cat(parts, dim=1)
+    empty = both.new_zeros(*batch.mask.shape, both.shape[-1])
+    return empty.scatter_add(1, order[..., None].expand(both.shape), both)
 
 
 def _segment(batch: Batch, segment: int) -> tuple[Tensor, Bool[Tensor, "B S"]]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import PAIR, TEXT, Batch
 from heatcheck.models.attention import Attention, weigh
-from heatcheck.models.attentive import AttentionModel, encode_segments
+from heatcheck.models.attentive import AttentionModel, Read, segment_by_segment
 from heatcheck.models.encoders import Encoder
 
 
@@ -38,8 +38,8 @@ class ComparedTexts(AttentionModel):
         self.compare = nn.Linear(4 * encoder.width, 1 if n_labels == 2 else n_labels)
         self.kind = "binary" if n_labels == 2 else "categorical"
 
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
-        return encode_segments(embeddings, batch, (self.encoder, self.encoder))
+    def _encoded(self, read: Read, batch: Batch) -> Float[Tensor, "B T H"]:
+        return segment_by_segment(read, batch, (self.encoder, self.encoder))
 
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B 2 T"]:
         scores = self.attention.score(self.attention.project(encoded), None)

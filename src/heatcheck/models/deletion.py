@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from heatcheck.batch import TEXT, Batch, rows
 from heatcheck.models.encoders import RecurrentEncoder, TokenwiseEncoder
 from heatcheck.models.protocols import Deletions
+from heatcheck.models.recurrence import tanh_doubled
 
 if TYPE_CHECKING:
     from heatcheck.models.attentive import Attentive
@@ -59,11 +60,10 @@ def _delete_each(model: Attentive, batch: Batch) -> Deletions | None:
     text, words = text[:, :width], batch.attended[:, :width]
     query = None
     if bool((batch.segments != TEXT).any()):  # only a second text asks something
-        query = model.query(model.encode(model.embed(batch), batch), batch)
+        query = model.query(model.read(batch), batch)
     match model.encoder, model.attention.project:
         case TokenwiseEncoder(), _:  # no token sees another: only the softmax changes
-            encoded = model.encode(model.embed(batch), batch)
-            whole = without = _tokens(model, encoded[:, :width].transpose(0, 1), query)
+            whole = without = _tokens(model, model.read(batch)[:, :width].transpose(0, 1), query)
         case RecurrentEncoder(forwards=forwards, backwards=backwards), nn.Linear() as score_map:
             ids = batch.token_ids[:, :width]
             whole, without = _recurrent(model, (forwards, backwards), score_map, ids, text, words, query)
@@ -219,15 +219,14 @@ class Weights(NamedTuple):
         w_ih, w_hh, b_ih, b_hh = rnn.parameters()
         if isinstance(rnn, nn.GRU):
             return cls(w_ih, b_ih, w_hh.t(), b_hh, ("hidden",))
-        doubled = torch.ones_like(b_ih)
-        doubled[2 * rnn.hidden_size : 3 * rnn.hidden_size] = 2  # the gate with a tanh, see _lstm_step
-        hidden = (w_hh * doubled[:, None]).t().contiguous()
-        bias = (b_ih + b_hh) * doubled
-        return cls(w_ih * doubled[:, None], bias, hidden, b_hh.new_zeros(()), ("hidden", "cell"))
+        doubled = tanh_doubled(rnn)
+        hidden = (w_hh * doubled).t().contiguous()
+        bias = (b_ih + b_hh) * doubled[:, 0]
+        return cls(w_ih * doubled, bias, hidden, b_hh.new_zeros(()), ("hidden", "cell"))
 
 
 def _lstm_step(states: list[Tensor], recalled: Tensor, inputs: Float[Tensor, "B G"], weights: Weights) -> None:
-    """One sigmoid for all gates: tanh(x) = 2σ(2x) − 1, and PyTorch's tanh takes several times as long."""
+    """One sigmoid for all gates (see `tanh_doubled`)."""
     hidden, cell = states
     keep_new, keep_old, new, show = recalled.add_(inputs).sigmoid_().chunk(4, dim=-1)
     cell.mul_(keep_old).addcmul_(keep_new, new, value=2).sub_(keep_new)

@@ -12,6 +12,9 @@ import math
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
+
+from heatcheck.models.recurrence import bidirectional, mirrored
 
 
 class Encoder(nn.Module, abc.ABC):
@@ -22,6 +25,13 @@ class Encoder(nn.Module, abc.ABC):
     @abc.abstractmethod
     def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
         """Vectors of the real tokens, which are packed to the left; what stands at padding has no meaning."""
+
+    def read(
+        self, vectors: Float[Tensor, "V E"], places: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T H"]:
+        """The same from the vectors of the distinct words: `places` says which of them stands where."""
+        encoded: Tensor = self(functional.embedding(places, vectors), mask)
+        return encoded
 
     @abc.abstractmethod
     def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]: ...
@@ -52,10 +62,17 @@ class RecurrentEncoder(Encoder):
         self.width = 2 * hidden
 
     def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
-        place = torch.arange(mask.shape[1], device=mask.device)
-        mirror = torch.where(mask, mask.sum(1, keepdim=True) - 1 - place, place)
+        mirror = mirrored(mask)
         behind = take_tokens(self.backwards(take_tokens(embeddings, mirror))[0], mirror)
         return torch.cat([self.forwards(embeddings)[0], behind], dim=-1)
+
+    def read(
+        self, vectors: Float[Tensor, "V E"], places: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T H"]:
+        match self.forwards, self.backwards:
+            case nn.LSTM() as forwards, nn.LSTM() as backwards if vectors.device.type == "cpu":
+                return bidirectional(forwards, backwards, vectors, places, mask)
+        return super().read(vectors, places, mask)
 
     def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
         """Last state of each direction: the forward one at the last token, the backward one at the first."""
@@ -93,6 +110,12 @@ class TokenwiseEncoder(Encoder):
     def forward(self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
         encoded: Tensor = self.activation(self.projection(embeddings))
         return encoded
+
+    def read(
+        self, vectors: Float[Tensor, "V E"], places: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T H"]:
+        """A word is the same wherever it stands."""
+        return functional.embedding(places, self(vectors, mask))
 
     def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
         return masked_mean(encoded, mask)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
+from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier, encoded_tokens
 
 HasHeads = (AttentiveClassifier, TransformerClassifier)
 
@@ -24,11 +24,10 @@ class Attended(NamedTuple):
 
 
 def attended(model: AttentiveClassifier | TransformerClassifier, batch: Batch) -> Attended:
-    embeddings = model.embed(batch)
     if isinstance(model, AttentiveClassifier):
-        encoded = model.encode(embeddings, batch)
+        encoded = encoded_tokens(model, batch)
         attention = model.attend(encoded, batch)
         return Attended(model.classify(encoded, attention, batch), attention)
-    logits, maps = model.logits_and_maps(embeddings, batch)
+    logits, maps = model.logits_and_maps(model.embed(batch), batch)
     rows = torch.arange(len(maps), device=maps.device)
     return Attended(logits, maps[rows, -1, :, model.readout(batch)])

@@ -34,10 +34,6 @@ class ManyHeads(AttentionModel):
         self.decide = nn.Linear(self.heads * encoder.width, 1 if n_labels == 2 else n_labels)
         self.kind = "binary" if n_labels == 2 else "categorical"
 
-    def encode(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B T H"]:
-        encoded: Tensor = self.encoder(embeddings, batch.mask)
-        return encoded
-
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B K T"]:
         scores = torch.stack([head.score(head.project(encoded), None) for head in self._attentions], dim=1)
         words = batch.attended[:, None].expand(scores.shape)

@@ -77,6 +77,18 @@ class AttentiveClassifier(Classifier, Protocol):
     ) -> Float[Tensor, "B C"]: ...
 
 
+@runtime_checkable
+class ReadsTokens(AttentiveClassifier, Protocol):
+    """`read(batch)` is `encode(embed(batch), batch)`, with what depends on a word alone done once for each word."""
+
+    def read(self, batch: Batch) -> Float[Tensor, "B T H"]: ...
+
+
+def encoded_tokens(model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T H"]:
+    """The encoded tokens of texts as they are."""
+    return model.read(batch) if isinstance(model, ReadsTokens) else model.encode(model.embed(batch), batch)
+
+
 Decide = Callable[[Float[Tensor, "N B T"]], Float[Tensor, "N B C"]]
 
 

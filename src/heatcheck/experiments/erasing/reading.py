@@ -18,7 +18,7 @@ from heatcheck.batch import Batch, trim
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.models.encoders import masked_mean
 from heatcheck.models.huggingface import HuggingFaceClassifier
-from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
+from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor, encoded_tokens
 from heatcheck.models.readout import readout_only
 
 
@@ -33,7 +33,7 @@ def read(model: Predictor, batch: Batch) -> Reading:
     if isinstance(model, HuggingFaceClassifier):
         return _read_transformer(model, batch)
     if isinstance(model, AttentiveClassifier):
-        encoded = model.encode(model.embed(batch), batch)
+        encoded = encoded_tokens(model, batch)
         attention = model.attend(encoded, batch)
         return Reading(model.probs(model.classify(encoded, attention, batch)), (attention @ encoded).mean(1))
     probs = model.probs(model.predict(batch))

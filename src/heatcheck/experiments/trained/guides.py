@@ -21,7 +21,7 @@ from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.compared import ComparedTexts
-from heatcheck.models.protocols import AttentiveClassifier
+from heatcheck.models.protocols import AttentiveClassifier, encoded_tokens
 from heatcheck.models.subject import Subject
 
 FILE = "file:"
@@ -100,4 +100,4 @@ def _by_segment(batch: Batch) -> Tensor:
 
 def guided_logits(model: AttentiveClassifier, batch: Batch, weights: Weights) -> Float[Tensor, "B C"]:
     texts = 2 if isinstance(model, ComparedTexts) else 1
-    return model.classify(model.encode(model.embed(batch), batch), imposed(weights, batch, texts), batch)
+    return model.classify(encoded_tokens(model, batch), imposed(weights, batch, texts), batch)
