@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from heatcheck.findings import Finding
+from heatcheck.findings import Estimate, Finding
 from heatcheck.results import Score
 from heatcheck.verdict import verdict
-from heatcheck.verdict_trained import Estimate, judge_trained
+from heatcheck.verdict_trained import judge_trained
 
 LN2 = 0.6931
 
@@ -31,10 +31,10 @@ def one(*rows: Score) -> Finding:
     return finding
 
 
-def needed(difference: float, half: float, margin: float = 0.01) -> Finding:
+def needed(difference: float, half: float, margin: float = 0.01, own: float = 0.83) -> Finding:
     return one(
-        mean("uniform_f1", 0.83, 0.02, "attention", "all seeds"),
-        mean("uniform_f1", 0.83 - difference, 0.02, "uniform", "all seeds"),
+        mean("uniform_f1", own, 0.02, "attention", "all seeds"),
+        mean("uniform_f1", own - difference, 0.02, "uniform", "all seeds"),
         mean("uniform_f1", 0.7, 0.1, "base"),
         mean("uniform_f1_difference", difference, half, "attention", "uniform", at=margin),
     )
@@ -52,6 +52,15 @@ def test_attention_is_needed_if_it_adds_more_than_the_margin() -> None:
     )
     assert finding.threshold == 0.01
     assert finding.experiment == "uniform_attention"
+
+
+@pytest.mark.parametrize("own", [0.0, 0.01])
+def test_a_model_that_has_learned_nothing_cannot_tell_whether_attention_is_needed(own: float) -> None:
+    """With F1 within the margin of 0 no attention could ever add more than the margin."""
+    finding = needed(own, 0.0, own=own)
+    assert finding.outcome == "cannot tell"
+    assert "learned nothing" in finding.meaning
+    assert needed(-0.5, 0.1, own=0.0).outcome == "fails"  # equal weights did learn
 
 
 @pytest.mark.parametrize(
@@ -119,8 +128,30 @@ def test_without_imitation_alone_a_price_proves_nothing() -> None:
     assert "λ = 0" in finding.finding
 
 
-def attefa(relative: float, half: float = 0.05, jsd: float = 0.6) -> list[Score]:
+@pytest.mark.parametrize("liar", [0.23, 0.45])  # at no price, at a high one
+def test_adversaries_that_did_not_learn_to_imitate_prove_nothing(liar: float) -> None:
+    finding = one(*adversary((0.0, 0.23, 0.02), (1.0, liar, 0.6)))
+    assert finding.outcome == "cannot tell"
+    assert "Imitation itself failed" in finding.meaning
+    assert "0.230 [0.226, 0.234]" in finding.finding
+    assert (finding.measure, finding.value, finding.threshold) == ("trained_adversary_tvd", 0.23, 0.1)
+
+
+def test_a_liar_that_imitates_proves_it_whatever_imitation_alone_did() -> None:
+    assert one(*adversary((0.0, 0.23, 0.02), (1.0, 0.03, 0.6))).outcome == "fails"
+
+
+def test_another_seed_that_did_learn_decides() -> None:
+    rows = adversary((0.0, 0.23, 0.02), (1.0, 0.2, 0.6))
+    rows += adversary((0.0, 0.02, 0.02), (0.5, 0.05, 0.6), setting="seed 2")
+    finding = one(*rows)
+    assert finding.outcome == "fails"
+    assert finding.value == pytest.approx(0.03)
+
+
+def attefa(relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:
     return [
+        *(mean("attefa_uninformed_tvd", uninformed, 0.002, "base", f"seed {seed}") for seed in (1, 2)),
         mean("attefa", relative / 3, half / 3, "all", "all seeds", setting="published"),
         mean("attefa", relative, half, "all", "all seeds", setting="relative"),
         mean("attefa", 1.0, 0.0, "base", "seed 1", setting="relative"),
@@ -143,6 +174,15 @@ def test_an_adversary_that_did_not_move_attention_proves_no_faithfulness() -> No
     assert one(*attefa(0.1, jsd=0.001)).outcome == "fails"
 
 
+@pytest.mark.parametrize("relative", [0.1, 0.9])
+def test_where_the_model_says_nearly_the_same_to_every_text_nothing_can_be_told(relative: float) -> None:
+    finding = one(*attefa(relative, uninformed=0.003))
+    assert finding.outcome == "cannot tell"
+    assert "says nearly the same to every text" in finding.meaning
+    assert "0.003" in finding.meaning
+    assert one(*attefa(relative, uninformed=0.06)).outcome != "cannot tell"
+
+
 def test_differences_add_their_intervals_in_quadrature() -> None:
     found = Estimate(0.5, 0.5 - 0.03, 0.5 + 0.06, 9) - Estimate(0.1, 0.1 - 0.08, 0.1 + 0.04, 7)
     assert found == pytest.approx((0.4, 0.4 - 0.05, 0.4 + 0.1, 7))
@@ -158,6 +198,17 @@ def test_rows_of_classes_and_texts_do_not_count() -> None:
     by_class = [mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", group="pos")]
     of_a_text = [mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", example_id="a")]
     assert found(*by_class, *of_a_text, mean("seed_jsd", 0.1, 0.01, "attention", "all seeds")) == []
+
+
+def test_a_headline_does_not_give_a_reason_that_is_not_the_findings() -> None:
+    undecided = attefa(0.9, uninformed=0.003)
+    said = verdict(pd.DataFrame([vars(row) for row in undecided]))
+    assert said is not None
+    assert said["headline"] == "No test failed, but the only test that was run cannot tell."
+    rows = [*undecided, mean("guided_f1_difference", 0.03, 0.02, "base", "uniform")]
+    said = verdict(pd.DataFrame([vars(row) for row in rows]))
+    assert said is not None
+    assert said["headline"] == "No test failed, but 1 of 2 tests cannot tell."
 
 
 def test_they_stand_in_the_verdict_and_are_counted() -> None:

@@ -6,9 +6,12 @@ A test fails or passes only if its whole 95% interval lies on one side of the th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
 
 import pandas as pd
 
+ALL_SEEDS = "all seeds"
 LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
 
 
@@ -100,3 +103,67 @@ def _outcome(test: Test, low: float, high: float, n: int) -> str:
     if n < 2 or low <= test.threshold <= high:
         return "cannot tell"
     return "passes" if (low > test.threshold) == (test.good == "above") else "fails"
+
+
+class Estimate(NamedTuple):
+    """A number with its interval. Without an interval it is not judged."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """Zou & Donner's interval for the difference of independent numbers; wider than need be for those that vary
+        together, as two models' means over the same texts do.
+
+        >>> Estimate(0.75, 0.5, 1.0, 9) - Estimate(0.25, 0.25, 0.25, 9)
+        Estimate(value=0.5, low=0.25, high=0.75, n=9)
+        """
+        value = self.value - other.value
+        down = sqrt((self.value - self.low) ** 2 + (other.high - other.value) ** 2)
+        up = sqrt((self.high - self.value) ** 2 + (other.value - other.low) ** 2)
+        return Estimate(value, value - down, value + up, min(self.n, other.n))
+
+    def against(self, threshold: float) -> str:
+        """
+        >>> Estimate(0.2, 0.1, 0.3, 9).against(0.05), Estimate(0.2, 0.1, 0.3, 9).against(0.3)
+        ('above', 'cannot tell')
+        """
+        if self.n < 2 or self.low <= threshold <= self.high:
+            return "cannot tell"
+        return "above" if self.low > threshold else "below"
+
+
+class Mean(NamedTuple):
+    """A row over all texts."""
+
+    subject: str
+    reference: str | None
+    setting: str | None
+    at: float | None
+    found: Estimate
+
+
+def over_all_texts(scores: pd.DataFrame) -> pd.DataFrame:
+    """The means of all classes together."""
+    return scores[(scores["statistic"] == "mean") & scores["example_id"].isna() & scores["group"].isna()]
+
+
+def means_of(means: pd.DataFrame, measure: str) -> list[Mean]:
+    """Rows without a value or an interval are left out."""
+    rows = means[means["measure"] == measure].dropna(subset=["value", "low", "high"])
+    return [_mean(row) for _, row in rows.iterrows()]
+
+
+def _mean(row: pd.Series) -> Mean:
+    value, low, high = (float(row[name]) for name in ("value", "low", "high"))
+    reference, setting, at = (None if pd.isna(row.get(name)) else row[name] for name in ("reference", "setting", "at"))
+    return Mean(str(row["subject"]), reference, setting, at, Estimate(value, low, high, int(row["n"])))
+
+
+def one_mean(means: pd.DataFrame, measure: str, subject: str, reference: str) -> Mean | None:
+    return next((m for m in means_of(means, measure) if (m.subject, m.reference) == (subject, reference)), None)

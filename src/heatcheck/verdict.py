@@ -93,6 +93,6 @@ def headline(findings: list[Finding]) -> str:
     if failed:
         return f"Do not show this model's attention as an explanation: it fails {of_all.format(failed)}."
     if undecided:
-        return f"No test failed, but the texts are too few to decide {of_all.format(undecided)}."
+        return f"No test failed, but {of_all.format(undecided)} cannot tell."  # each for a reason of its own
     passed = of_all if n == 1 else f"all {n} tests that were run"
     return f"Attention passed {passed}. That is evidence, not proof."

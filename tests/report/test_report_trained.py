@@ -122,6 +122,17 @@ def test_needed_not_needed_or_cannot_tell(tmp_path: Path, value: float, half: fl
     assert f"<strong>{said}</strong>: attention adds" in page
 
 
+def test_models_that_have_learned_nothing_do_not_say_that_attention_is_not_needed(tmp_path: Path) -> None:
+    page = written(
+        tmp_path,
+        mean("uniform_f1", 0.0, 0.0, "attention", "all seeds", setting="binary"),
+        mean("uniform_f1", 0.0, 0.0, "uniform", "all seeds", setting="binary"),
+        mean("uniform_f1_difference", 0.0, 0.0, "attention", "uniform", at=0.01),
+    )
+    assert "<strong>Cannot tell</strong>" in page
+    assert "learned nothing" in page
+
+
 def test_violins_take_the_largest_distance_over_the_seeds(page: str, scores: Rows) -> None:
     held = data(page)
     by_text: dict[str, list[float]] = defaultdict(list)

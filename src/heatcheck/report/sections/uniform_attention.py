@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatcheck.findings import Estimate
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, with_interval
-from heatcheck.verdict_trained import Estimate
+from heatcheck.verdict_trained import LEARNED_NOTHING, side_of_margin
 
 ATTENTION, UNIFORM = "attention", "uniform"
 UNIFORM_SEED = "uniform, "
@@ -27,7 +28,7 @@ def section(run: Run) -> Section | None:
             "and with attention frozen to equal weights. ",
             tag("cite", "Wiegreffe & Pinter 2019, section 3.2, Table 2"),
         ),
-        _said(added),
+        _said(added, rows),
         drawing("uniform_attention"),
         tag("p", "“Equal”: models with equal weights. Full dots: the mean of all seeds.", class_="caption"),
         folded("The same as a table", _table(run, rows, added)),
@@ -68,11 +69,12 @@ def _dot(which: Which, row: Row) -> dict[str, Any]:
     return {"id": _name(which), "name": short, "why": None, "cell": cell(row), "part": which.reference != ALL_SEEDS}
 
 
-def _said(added: Row) -> Markup | None:
+def _said(added: Row, rows: dict[Which, Row]) -> Markup | None:
     """Needed, not needed, or cannot tell."""
     if added["value"] is None or added["low"] is None or added["at"] is None:
         return None
     margin = added["at"]
+    f1 = [row["value"] for which, row in rows.items() if which.reference == ALL_SEEDS and row["value"] is not None]
     answer, reason = {
         "above": ("Needed", f"the whole interval is above the margin of {margin:g}"),
         "below": ("Not needed", f"the whole interval is below the margin of {margin:g}"),
@@ -80,7 +82,8 @@ def _said(added: Row) -> Markup | None:
             "Cannot tell",
             f"the interval holds the margin of {margin:g}, so that more texts or seeds are needed",
         ),
-    }[Estimate(added["value"], added["low"], added["high"], added["n"]).against(margin)]
+        LEARNED_NOTHING: ("Cannot tell", "the models have learned nothing, with attention or without"),
+    }[side_of_margin(Estimate(added["value"], added["low"], added["high"], added["n"]), margin, f1)]
     sentence = f": attention adds {with_interval(added)} to F1; {reason}. The interval covers texts and seeds."
     return tag("p", tag("strong", answer), sentence, class_="said")
 
