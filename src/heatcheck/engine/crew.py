@@ -22,6 +22,7 @@ import torch
 from heatcheck.data.dataset import Dataset
 from heatcheck.engine.store import Store
 from heatcheck.experiments.trained.jobs import Around, Job
+from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
@@ -88,6 +89,7 @@ class Crew:
             "data": self.data.fingerprint(),
             "version": importlib.metadata.version("heatcheck"),
             "device": self.device,
+            **({"files": [fingerprint(file) for file in job.files]} if job.files else {}),
         }
 
     @contextlib.contextmanager

@@ -8,13 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from heatcheck.batch import Example
+from heatcheck.data.reading import Reader
 from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
 from heatcheck.experiments.agreement import AgreementConfig, agreement
-from heatcheck.experiments.attefa import AtteFaConfig, attefa, attefa_models, faithfulness
+from heatcheck.experiments.attefa import (
+    AtteFaConfig,
+    attefa,
+    attefa_models,
+    attefa_notes,
+    check_attefa_base,
+    faithfulness,
+)
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
 from heatcheck.experiments.erasure import ErasureConfig, erasure, reference_texts
 from heatcheck.experiments.ground_truth import GroundTruthConfig, check_ground_truth, ground_truth
-from heatcheck.experiments.guided_mlp import GuidedConfig, guided_mlp, guided_models, which_guides_help
+from heatcheck.experiments.guided_mlp import (
+    GuidedConfig,
+    check_guide_files,
+    check_guided_base,
+    guide_files,
+    guided_mlp,
+    guided_models,
+    guided_notes,
+    which_guides_help,
+)
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.experiments.permutation import PermutationConfig, permutation
 from heatcheck.experiments.plausibility import (
@@ -26,15 +43,32 @@ from heatcheck.experiments.plausibility import (
 )
 from heatcheck.experiments.randomisation import RandomisationConfig, randomisation
 from heatcheck.experiments.repeatability import RepeatabilityConfig, repeatability
-from heatcheck.experiments.seed_variance import SeedConfig, over_all_seeds, seed_models, seed_variance
+from heatcheck.experiments.seed_variance import (
+    SeedConfig,
+    check_seed_base,
+    over_all_seeds,
+    seed_models,
+    seed_notes,
+    seed_variance,
+)
+from heatcheck.experiments.trained.base import Base
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.jobs import Job
-from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary_models, price_of_lying, trained_adversary
+from heatcheck.experiments.trained_adversary import (
+    AdversaryConfig,
+    adversary_models,
+    adversary_notes,
+    check_adversary_base,
+    price_of_lying,
+    trained_adversary,
+)
 from heatcheck.experiments.uniform_attention import (
     UniformConfig,
+    check_uniform_base,
     is_attention_needed,
     uniform_attention,
     uniform_models,
+    uniform_notes,
 )
 from heatcheck.models.heads import HasHeads
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
@@ -62,6 +96,10 @@ class Experiment:
     # Tests that train: the models they need, given those that are done, and what follows from all texts together.
     models: Callable[[Subject[Any], Any, Mapping[str, Path]], Iterator[Job]] | None = None
     conclude: Callable[[Texts, Any], Iterator[Score]] | None = None
+    check_base: Callable[[Any, Base], None] = lambda config, base: None  # can it go with this model?
+    # Do the files it reads fit these texts, in the words that the model sees?
+    check_files: Callable[[Any, Reader, Sequence[Example]], None] = lambda config, reader, examples: None
+    notes: Callable[[Any, Base], list[str]] = lambda config, base: []  # what is to be said beside its numbers
     one_head: bool = False  # attention is one distribution over the words
     beside: tuple[str, ...] = ()  # experiments whose numbers belong into the same picture
 
@@ -159,6 +197,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Wiegreffe & Pinter 2019, section 3.2",
         models=uniform_models,
         conclude=is_attention_needed,
+        check_base=check_uniform_base,
+        notes=uniform_notes,
     ),
     "seed_variance": Experiment(
         seed_variance,
@@ -168,6 +208,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Wiegreffe & Pinter 2019, section 3.3",
         models=seed_models,
         conclude=over_all_seeds,
+        check_base=check_seed_base,
+        notes=seed_notes,
         beside=("adversarial_attention",),
     ),
     "guided_mlp": Experiment(
@@ -178,6 +220,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Wiegreffe & Pinter 2019, section 3.4",
         models=guided_models,
         conclude=which_guides_help,
+        check_base=check_guided_base,
+        files=guide_files,
+        check_files=check_guide_files,
+        notes=guided_notes,
     ),
     "trained_adversary": Experiment(
         trained_adversary,
@@ -187,6 +233,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Wiegreffe & Pinter 2019, section 4",
         models=adversary_models,
         conclude=price_of_lying,
+        check_base=check_adversary_base,
+        notes=adversary_notes,
         beside=("adversarial_attention", "seed_variance", "uniform_attention"),
     ),
     "attefa": Experiment(
@@ -197,5 +245,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Amini & Kosseim 2022",
         models=attefa_models,
         conclude=faithfulness,
+        check_base=check_attefa_base,
+        notes=attefa_notes,
     ),
 }

@@ -29,6 +29,7 @@ from numpy import ndarray
 
 from heatcheck.batch import Example
 from heatcheck.experiments.rows import by_id, predicted_names, token_scores
+from heatcheck.experiments.trained.base import Base, check_moves, check_not_own, on_one_seed, on_same_start
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Training, check_selection, recipe_of, twin
@@ -60,6 +61,15 @@ class AtteFaConfig:
         check_seeds(self.seeds, "attefa", at_least=1)
         check_seeds(self.bases, "attefa", at_least=0)
         check_selection(self.selected_on)
+
+
+def check_attefa_base(config: AtteFaConfig, base: Base) -> None:
+    check_moves(base, "attefa")
+    check_not_own(config.bases, base, "attefa", "--bases")
+
+
+def attefa_notes(config: AtteFaConfig, base: Base) -> list[str]:
+    return on_same_start(config.seeds, base, "attefa") + on_one_seed(config.seeds, "attefa")
 
 
 def attefa_models(subject: Subject[Any], config: AtteFaConfig, done: Mapping[str, Path]) -> Iterator[Training]:

@@ -19,9 +19,11 @@ import numpy as np
 import torch
 
 from heatcheck.batch import Batch, Example
+from heatcheck.data.reading import Reader
 from heatcheck.errors import InputError
+from heatcheck.experiments.trained.base import Base, check_moves, on_one_seed
 from heatcheck.experiments.trained.conclusions import Texts
-from heatcheck.experiments.trained.guides import FILE, guide_weights, guided_logits
+from heatcheck.experiments.trained.guides import guide_file, guide_weights, guided_logits, read_weights
 from heatcheck.experiments.trained.jobs import Guide, Job, Training, recipe_of
 from heatcheck.experiments.trained.models import Trained, predictions
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
@@ -49,9 +51,30 @@ class GuidedConfig:
         check_seeds(self.seeds, "guided_mlp", at_least=1)
         if not self.guides:
             raise InputError("guided_mlp: no guide is named. Give --guides uniform,base for example.")
+        if twice := [name for place, name in enumerate(self.guides) if name in self.guides[:place]]:
+            raise InputError(f"guided_mlp: the guide {twice[0]} is named twice.")
         for name in self.guides:
-            if name not in OWN and name not in ATTENTION and not name.startswith(FILE):
+            if name not in OWN and name not in ATTENTION and guide_file(name) is None:
                 method(name)  # a misspelt one is found before the training
+
+
+def check_guided_base(config: GuidedConfig, base: Base) -> None:
+    """Only guides that are somebody's attention ask for one that can move."""
+    if any(guide in config.guides for guide in ATTENTION):
+        check_moves(base, "guided_mlp")
+
+
+def guided_notes(config: GuidedConfig, base: Base) -> list[str]:
+    return on_one_seed(config.seeds, "guided_mlp")
+
+
+def guide_files(config: GuidedConfig) -> tuple[Path, ...]:
+    return tuple(path for path in map(guide_file, config.guides) if path is not None)
+
+
+def check_guide_files(config: GuidedConfig, reader: Reader, examples: Sequence[Example]) -> None:
+    for path in guide_files(config):
+        read_weights(path, reader, examples)
 
 
 def guided_models(subject: Subject[Any], config: GuidedConfig, done: Mapping[str, Path]) -> Iterator[Job]:

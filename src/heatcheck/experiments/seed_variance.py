@@ -16,10 +16,11 @@ import torch
 
 from heatcheck.batch import Example
 from heatcheck.experiments.rows import predicted_names
+from heatcheck.experiments.trained.base import Base, check_moves, check_not_own, on_own_seed
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.jobs import Training, recipe_of, twin
 from heatcheck.experiments.trained.models import Trained, distance, per_text, predictions, says
-from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
+from heatcheck.experiments.trained.seeds import PAPER_2, around, check_seeds
 from heatcheck.measure.distributions import tvd
 from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.subject import Subject
@@ -35,8 +36,17 @@ class SeedConfig:
         check_seeds(self.seeds, "seed_variance", at_least=2)
 
 
+def check_seed_base(config: SeedConfig, base: Base) -> None:
+    check_moves(base, "seed_variance")
+    check_not_own(config.seeds, base, "seed_variance")
+
+
+def seed_notes(config: SeedConfig, base: Base) -> list[str]:
+    return on_own_seed(config.seeds, base, "seed_variance")
+
+
 def seed_models(subject: Subject[Any], config: SeedConfig, done: Mapping[str, Path]) -> Iterator[Training]:
-    for seed in config.seeds:
+    for seed in around(config.seeds, subject.seed):
         yield Training(f"seed {seed}", twin(subject), recipe_of(subject), seed)
 
 
@@ -51,7 +61,7 @@ def seed_variance(
     for batch in subject.batches(examples, config.batch_size):
         probs, attention = says(subject, batch)
         groups = predicted_names(subject, probs)
-        for seed in config.seeds:
+        for seed in around(config.seeds, subject.seed):
             name = f"seed {seed}"
             theirs, weights = trained[name].says(batch)
             yield from predictions(name, theirs, batch)

@@ -28,12 +28,13 @@ from numpy import ndarray
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.rows import by_id, predicted_names, token_scores
+from heatcheck.experiments.trained.base import Base, check_moves, on_one_seed, on_same_start
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import SPARSE, TINY, Imitation
 from heatcheck.experiments.trained.jobs import Training, check_selection, recipe_of, twin
 from heatcheck.experiments.trained.models import REACHED, Trained, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
-from heatcheck.measure.distributions import tvd
+from heatcheck.measure.distributions import LN2, tvd
 from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
@@ -66,8 +67,22 @@ class AdversaryConfig:
             Imitation("kl", weight)
         if len(set(self.lambdas)) < len(self.lambdas):
             raise InputError("trained_adversary: a λ is given twice.")
+        if self.stop_at is not None and not 0 <= self.stop_at <= LN2:
+            raise InputError(
+                f"trained_adversary: the sweep cannot stop at a JSD of {self.stop_at:g}. It lies between 0 and 0.693."
+            )
         if self.apart < 1:
             raise InputError(f"trained_adversary: {self.apart} adversaries for each λ are too few.")
+
+
+def check_adversary_base(config: AdversaryConfig, base: Base) -> None:
+    check_moves(base, "trained_adversary")
+
+
+def adversary_notes(config: AdversaryConfig, base: Base) -> list[str]:
+    mark = [] if base.replaceable else [f"trained_adversary: {base.name}'s attention cannot be made uniform: no mark."]
+    seeds = config.seeds
+    return on_same_start(seeds, base, "trained_adversary") + on_one_seed(seeds, "trained_adversary") + mark
 
 
 def adversary_models(subject: Subject[Any], config: AdversaryConfig, done: Mapping[str, Path]) -> Iterator[Training]:

@@ -21,10 +21,11 @@ import torch
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.rows import predicted_names
+from heatcheck.experiments.trained.base import Base, check_moves, check_not_own, on_own_seed
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.jobs import Training, recipe_of, twin
 from heatcheck.experiments.trained.models import Trained, distance, per_text, predictions, says
-from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
+from heatcheck.experiments.trained.seeds import PAPER_2, around, check_seeds
 from heatcheck.measure.distributions import tvd
 from heatcheck.measure.resampling import over_models
 from heatcheck.models.subject import Subject
@@ -47,8 +48,17 @@ class UniformConfig:
             )
 
 
+def check_uniform_base(config: UniformConfig, base: Base) -> None:
+    check_moves(base, "uniform_attention")
+    check_not_own(config.seeds, base, "uniform_attention")
+
+
+def uniform_notes(config: UniformConfig, base: Base) -> list[str]:
+    return on_own_seed(config.seeds, base, "uniform_attention")
+
+
 def uniform_models(subject: Subject[Any], config: UniformConfig, done: Mapping[str, Path]) -> Iterator[Training]:
-    for seed in config.seeds:
+    for seed in around(config.seeds, subject.seed):
         yield Training(f"seed {seed}", twin(subject), recipe_of(subject), seed)
         yield Training(f"uniform, seed {seed}", twin(subject, uniform=True), recipe_of(subject), seed)
 
@@ -65,7 +75,7 @@ def uniform_attention(
         probs, attention = says(subject, batch)
         groups = predicted_names(subject, probs)
         yield from predictions(BASE, probs, batch)
-        for seed in config.seeds:
+        for seed in around(config.seeds, subject.seed):
             yield from predictions(f"seed {seed}", trained[f"seed {seed}"].says(batch)[0], batch)
             name = f"uniform, seed {seed}"
             theirs, weights = trained[name].says(batch)

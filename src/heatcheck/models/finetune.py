@@ -116,6 +116,28 @@ def same_training(folder: Path, spec: TransformerSpec, recipe: Recipe, seed: int
     return all(known.get(name) == value for name, value in asked.items())
 
 
+def check_same_reading(subject: Subject[HuggingFaceClassifier], test: str) -> None:
+    """Twins are read as the training read its texts: in the same pieces, cut at the same place."""
+    spec, trained = subject.spec, subject.started_as
+    if not (isinstance(spec, TransformerSpec) and isinstance(trained, TransformerSpec)):
+        return
+    if (spec.max_length, spec.windows) != (trained.max_length, trained.windows):
+        length = "" if trained.max_length is None else f" --max-length {trained.max_length}"
+        raise InputError(
+            f"{test} trains twins of {subject.name}, and those read texts as its training did, which was with"
+            f"{(length + ' --windows' * trained.windows) or 'out --max-length and --windows'}. Give the same."
+        )
+    tokens: Any = subject.reader
+    if (
+        tokens.tokenizer.get_vocab()
+        != pretrained.load_tokenizer(pretrained.resolve(trained.source), trained).get_vocab()
+    ):
+        raise InputError(
+            f"{test} trains twins of {subject.name} from {trained.source}, and the vocabularies of their tokenizers "
+            "differ: one of them was changed since the training. Fine-tune the model anew."
+        )
+
+
 def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
     """Any classifier folder or hub id; of one that we fine-tuned we know which texts it has seen."""
     file = Path(spec.source) / DESCRIPTION

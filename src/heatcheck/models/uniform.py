@@ -24,8 +24,12 @@ def impose_uniform_attention(network: Any) -> None:
     network.set_attn_implementation(NAME)
 
 
+def is_replaceable(network: Any) -> bool:
+    return bool(getattr(network, "_supports_attention_backend", False))
+
+
 def check_replaceable(network: Any) -> None:
-    if not getattr(network, "_supports_attention_backend", False):
+    if not is_replaceable(network):
         raise InputError(
             f"{type(network).__name__} has an attention of its own that cannot be replaced. "
             "Uniform attention works for BERT, DistilBERT, RoBERTa, ELECTRA, ALBERT, GPT-2 and Llama."

@@ -17,6 +17,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch, Example
+from heatcheck.data import reading
+from heatcheck.data.reading import Reader
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
 from heatcheck.explain.types import probability_of_prediction
@@ -29,11 +31,15 @@ BATCH_SIZE = 32
 Weights = Mapping[str, Float[Tensor, "T"]]  # by text, over its tokens, marks included
 
 
+def guide_file(method: str) -> Path | None:
+    return Path(method.removeprefix(FILE)) if method.startswith(FILE) else None
+
+
 def guide_weights(
     subject: Subject[Any], examples: Sequence[Example], method: str, *, generator: torch.Generator
 ) -> dict[str, Float[Tensor, "T"]]:
-    if method.startswith(FILE):
-        return read_weights(Path(method.removeprefix(FILE)), subject, examples)
+    if (path := guide_file(method)) is not None:
+        return read_weights(path, subject.reader, examples)
     return dict(_explained(subject, examples, method, generator))
 
 
@@ -48,10 +54,10 @@ def _explained(
             yield name, row[:n].abs().clone()
 
 
-def read_weights(path: Path, subject: Subject[Any], examples: Sequence[Example]) -> dict[str, Float[Tensor, "T"]]:
+def read_weights(path: Path, reader: Reader, examples: Sequence[Example]) -> dict[str, Float[Tensor, "T"]]:
     given = _read(path)
     found = {}
-    for batch in subject.batches(examples, BATCH_SIZE):
+    for batch in reading.batches(examples, reader, BATCH_SIZE):
         for name, words in zip(batch.example_ids, batch.attended, strict=True):
             if name not in given:
                 raise InputError(f"{path}: has no weights for the text {name!r}. A guide needs them for every text.")
@@ -61,15 +67,19 @@ def read_weights(path: Path, subject: Subject[Any], examples: Sequence[Example])
                     f"{path}, row {row}: {len(weights)} weights for the text {name!r}, which has {int(words.sum())} "
                     "words. Give one weight for each."
                 )
-            found[name] = torch.zeros(len(words)).masked_scatter(words.cpu(), torch.tensor(weights))
+            found[name] = torch.zeros(len(words)).masked_scatter(words, torch.tensor(weights))
     return found
 
 
 def _read(path: Path) -> dict[str, tuple[int, list[float]]]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of weights.")
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
             weights = [float(w) for w in row["weights"]]

@@ -34,8 +34,10 @@ class Imitation:
     def __post_init__(self) -> None:
         if self.divergence not in ("kl", "jsd"):
             raise InputError(f"divergence {self.divergence!r} is not one of kl, jsd.")
-        if not self.weight >= 0:
+        if self.weight < 0:
             raise InputError(f"λ = {self.weight:g} is below 0: it would reward the same attention. Give 0 or more.")
+        if not self.weight < float("inf"):
+            raise InputError(f"λ = {self.weight:g} is not a number to weigh with. Give 0 or more.")
 
     def losses(
         self,

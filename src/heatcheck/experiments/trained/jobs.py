@@ -21,7 +21,7 @@ from heatcheck.batch import Example
 from heatcheck.data.dataset import DEV, TRAIN, Dataset
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
-from heatcheck.experiments.trained.guides import guide_weights
+from heatcheck.experiments.trained.guides import guide_file, guide_weights
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.models import write_reached
 from heatcheck.experiments.trained.tasks import WEIGHTS, Classifying, Guided, Imitating, Task
@@ -64,6 +64,12 @@ class Guide:
     @property
     def needs(self) -> tuple[str, ...]:
         return () if self.model is None else (self.model,)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What it reads beside texts and models. As the file changes, so does the job."""
+        path = guide_file(self.method)
+        return () if path is None else (path,)
 
     def work(self, around: Around, folder: Path, report: Report) -> None:
         subject = around.model(self.model)
@@ -108,6 +114,8 @@ class Training:
     far_from: tuple[str, ...] = ()
     guide: str | None = None
     selected_on: str = "dev"
+
+    files: ClassVar[tuple[Path, ...]] = ()
 
     def __post_init__(self) -> None:
         check_selection(self.selected_on)
