@@ -60,7 +60,8 @@ def write_csv(path: Path, examples: Sequence[Example], labels: Sequence[str], te
 
 def child(model: str, data: str, out: str) -> float:
     """Run the battery in this process and say how much memory it took, in MB."""
-    from heatcheck.runner import Request, execute
+    from heatcheck.request import Request
+    from heatcheck.runner import execute
 
     execute(Request(model=str(Path(model).resolve()), data=data, threads=1), Path(out))
     return own_peak()

@@ -7,28 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from heatcheck import cli
 from heatcheck.data.readers import READERS
 from heatcheck.models import checkpoint
 from tests.toys import random_examples, small_subject, write_reviews
 
 QUICK = ["--vectors", "none", "--epochs", "2", "--threads", "1", "--encoder", "average"]
-
-
-@pytest.fixture
-def heatcheck(monkeypatch, capsys, tmp_path):
-    """Run a command in a folder of its own; returns exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["heatcheck", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 def write(name: str, content: str | bytes) -> Path:

@@ -9,6 +9,7 @@ import html
 import importlib
 import itertools
 import os
+import random
 import re
 import shutil
 import sys
@@ -22,7 +23,7 @@ import torch
 
 from heatcheck import report, results, runner
 from heatcheck.attributions import Attributions
-from heatcheck.data.dataset import Dataset
+from heatcheck.data.dataset import TRAIN, Dataset
 from heatcheck.data.sources import DEFAULT, Columns, is_named
 from heatcheck.engine.store import Store, digest
 from heatcheck.errors import InputError
@@ -40,7 +41,8 @@ from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, fitted_spec
 from heatcheck.progress import Progress, Silent
 from heatcheck.report.said import said as report_said
-from heatcheck.runner import Request
+from heatcheck.request import Request
+from heatcheck.results import make_folder
 from heatcheck.single import Target, Text, TextExplainer, explain_text, with_settings
 
 AUDITS: Mapping[str, Any] = {"repeatability": IN_AUDITS}  # settings of experiments that are cheaper in an audit
@@ -140,25 +142,43 @@ def run(
     return run_request(request, Path(out) if out is not None else default_folder(experiment, request))
 
 
-def train_model(request: Request, out: Path, *, progress: Progress | None = None) -> Subject[Any]:
-    """Train a model into the folder `out`; a killed training goes on from its last epoch, a finished one is found."""
+def train_model(
+    request: Request, out: Path, *, progress: Progress | None = None
+) -> tuple[Subject[Any], tuple[str, ...]]:
+    """Train a model into the folder `out`; a killed training goes on from its last epoch, a finished one is found.
+    Also what is to be said of its training."""
     progress = progress or Silent()
     torch.set_num_threads(request.threads)
-    data = runner.load_data(request)
+    data = fewer_training_texts(runner.load_data(request), request.limit, request.seed)
     if out.is_file():
         raise InputError(f"{out}: is a file. Give a folder as --out.")
     if out.exists() and any(out.iterdir()):
-        return _same_model(request, data, out)
+        subject = _same_model(request, data, out)
+        return subject, (*data.notes, *subject.notes)
     check_trainable(data)
-    runner.starting_point(request)
+    request.starts_from()
+    make_folder(out.parent)
     folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
     os.replace(folder, out)
     shutil.rmtree(folder.parent, ignore_errors=True)
-    return load_subject(TransformerSpec(str(out)))
+    subject = load_subject(TransformerSpec(str(out)))
+    return subject, (*data.notes, *subject.notes)
+
+
+def fewer_training_texts(data: Dataset, limit: int | None, seed: int) -> Dataset:
+    """At most `limit` of them, drawn by the seed."""
+    texts = data.splits.get(TRAIN, ())
+    if limit is None or limit >= len(texts):
+        return data
+    chosen = [texts[i] for i in sorted(random.Random(seed).sample(range(len(texts)), limit))]
+    note = f"{limit:,} of {len(texts):,} training texts were drawn at random (--limit, seed {seed})."
+    return replace(data, splits={**data.splits, TRAIN: chosen}, notes=(*data.notes, note))
 
 
 def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
     """The model in `out`, if it is the one that was asked for."""
+    if not any((out / name).exists() for name in (checkpoint.DESCRIPTION, "config.json")):
+        raise InputError(f"{out}: exists and is not a model. Give another --out.")
     other = InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
     if isinstance(request.spec, TransformerSpec) != is_transformer(str(out)):
         raise other
@@ -309,15 +329,22 @@ FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: t
 }
 
 
-def trained_config(experiment: str, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a test that trains, from the flags that were given. guided_mlp passes those on that are its
-    adversary's."""
+def trained_configs(experiments: Sequence[str], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of tests that train, from the flags that were given; each has to be for one of them at least."""
     given = {flag: value for flag, value in flags.items() if value is not None}
-    if not given or experiment not in EXPERIMENTS:
-        return {}
+    known = [name for name in experiments if name in EXPERIMENTS]
+    found = {name: _heard(name, given) for name in known if given}
+    for flag in given:
+        if known and not any(flag in heard for heard, _ in found.values()):
+            raise InputError(f"--{flag} is not for {' or '.join(known)}. Leave it out.")
+    return {name: config for name, (heard, config) in found.items() if heard}
+
+
+def _heard(experiment: str, given: Mapping[str, Any]) -> tuple[set[str], Any]:
+    """Which flags are for this test, and its settings with them. guided_mlp passes on those of its adversary."""
     config = EXPERIMENTS[experiment].config()
     inner = getattr(config, "adversary", None)
-    own, passed = {}, {}
+    own, passed, heard = {}, {}, set()
     for flag, value in given.items():
         name, read = FLAGS[flag]
         if EXPERIMENTS[experiment].models is not None and hasattr(config, name):
@@ -325,10 +352,11 @@ def trained_config(experiment: str, flags: Mapping[str, Any]) -> dict[str, Any]:
         elif hasattr(inner, name):
             passed[name] = read(value)
         else:
-            raise InputError(f"--{flag} is not for {experiment}. Leave it out.")
+            continue
+        heard.add(flag)
     if inner is not None and passed:
         own["adversary"] = replace(inner, **passed)
-    return {experiment: replace(config, **own)}
+    return heard, replace(config, **own)
 
 
 def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from heatcheck.errors import InputError
 from heatcheck.flags import (
     DataDirFlag,
     DataFlags,
+    DeviceFlag,
     LimitFlag,
     MachineFlags,
     MethodFlags,
@@ -28,12 +29,13 @@ from heatcheck.flags import (
     OutFlag,
     OwnModelFlags,
     ReadingFlags,
-    ThreadsFlag,
     TrainedFlags,
     WindowsFlag,
     grouped,
 )
 from heatcheck.report.visible import for_terminal
+
+INTERRUPTED = 130  # what Typer makes of Ctrl-C
 
 app = typer.Typer(
     name="heatcheck",
@@ -83,6 +85,8 @@ def audit(
     """
     from heatcheck import api
 
+    if model is not None:
+        own.refuse("is trained already", epochs=(own.epochs, None))
     options: Any = {**data.options(), **machine.options(), **own.training(), "reading": reading.spec(windows=windows)}
     options["configs"] = api.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
     limit = limit or api.default_limit(model)
@@ -93,7 +97,9 @@ def audit(
 @grouped
 def run(
     *,
-    experiment: Annotated[str, typer.Argument(help="One of `heatcheck list experiments`.")],
+    experiment: Annotated[
+        str, typer.Argument(help="One of `heatcheck list experiments`, or several: attefa,trained_adversary.")
+    ],
     model: ModelFlag = None,
     data: DataFlags,
     out: OutFlag = None,
@@ -117,23 +123,24 @@ def run(
         str, typer.Option("--rationale-format", help="plausibility: eraser, mask or sst.")
     ] = "eraser",
 ) -> None:
-    """Run one experiment.
+    """Run one experiment, or several into one report.
 
     Tests that train take minutes to hours; their models are trained side by side on the cores there are.
     """
     from heatcheck import api
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
-    if experiment != "adversarial_attention" and (solver, epsilon) != ("auto", None):
+    names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
+    if "adversarial_attention" not in names and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
     options: Any = {**data.options(), **machine.options(), "reading": reading.spec(windows=windows)}
     configs = api.explaining_configs(
         chosen.methods, special_tokens=chosen.special_tokens, rationales=rationales, kind=rationale_format
     )
     configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
-    configs |= api.trained_config(experiment, trained.given())
-    options |= {"experiments": (experiment,), "configs": configs}
-    _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, experiment)
+    configs |= api.trained_configs(names, trained.given())
+    options |= {"experiments": names, "configs": configs}
+    _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "-".join(names))
 
 
 @app.command()
@@ -142,6 +149,7 @@ def train(
     *,
     data: DataFlags,
     out: Annotated[Path, typer.Option("--out", help="Folder for the model. Repeating the command continues there.")],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Train with at most so many texts.")] = None,
     machine: MachineFlags,
     own: OwnModelFlags,
     temperature: Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")] = 1.0,
@@ -170,9 +178,14 @@ def train(
     from heatcheck import api
     from heatcheck.models.finetune import FINE_TUNING
 
+    ours = {"temperature": (temperature, 1.0), "weighting": (weighting, "softmax"), "pairing": (pairing, "question")}
     if model is not None:
+        own.refuse("fine-tunes another one", **ours, heads=(heads, 1))
         training = {"spec": reading.spec(model, uniform=uniform), "recipe": FINE_TUNING}
     else:
+        reading.refuse()
+        if uniform:
+            raise InputError("--uniform is for transformers. Of our models: --weighting uniform.")
         training = own.training()
         training["spec"] = replace(
             training["spec"], temperature=temperature, weighting=weighting, pairing=pairing, heads=heads
@@ -181,9 +194,11 @@ def train(
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options: Any = {**data.options(), **machine.options(), **training}
     with _bars() as progress:
-        subject = api.train_model(
-            api.make_request(None, data.data, None, machine.seed, options), out, progress=progress
+        subject, notes = api.train_model(
+            api.make_request(None, data.data, limit, machine.seed, options), out, progress=progress
         )
+    for note in notes:
+        _say(f"note: {note}", err_console)
     first = subject.recipe.first_eligible_epoch if subject.recipe else 1
     best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
     _say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
@@ -305,13 +320,17 @@ def reproduce(
         list[str] | None, typer.Option("--only", help="Only these cases, data sets or parts; may be repeated.")
     ] = None,
     limit: LimitFlag = None,
-    threads: ThreadsFlag = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of paper-1's models and draws; the other papers name their seeds.")
+    ] = 0,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads. One, as in docs/reproduction.")] = 1,
+    device: DeviceFlag = "cpu",
     full: Annotated[bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")] = False,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Run nothing: tables from the runs that are finished.")
     ] = False,
 ) -> None:
-    """A paper's tables, ours beside theirs. One thread, as in docs/reproduction, unless --threads says otherwise."""
+    """A paper's tables, ours beside theirs."""
     from heatcheck import reproduce as reproduction
 
     with _bars() as progress:
@@ -321,7 +340,9 @@ def reproduce(
             out=out or Path("runs") / paper,
             only=only,
             limit=limit,
-            threads=threads or 1,
+            seed=seed,
+            threads=threads,
+            device=device,
             progress=progress,
             full=full,
             run=not tables_only,
@@ -423,9 +444,15 @@ def main() -> None:
     except InputError as error:
         _say(f"heatcheck: {error}", err_console)
         sys.exit(2)
-    except KeyboardInterrupt:
-        err_console.print("\nStopped. Repeat the command to go on where it was.", highlight=False)
-        sys.exit(130)
+    except OSError as error:  # a full disk, a folder that may not be written
+        if error.filename is None:
+            raise
+        _say(f"heatcheck: {error.filename}: {error.strerror}.", err_console)
+        sys.exit(2)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            err_console.print("\nStopped. Repeat the command to go on where it was.", highlight=False)
+        raise
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from typing import Annotated, Any, get_type_hints
 
 from typer import Option
 
+from heatcheck.errors import InputError
+
 TRAINED = "Tests that train"
 
 ModelFlag = Annotated[
@@ -37,6 +39,7 @@ WindowsFlag = Annotated[
     bool, Option("--windows", help="Read longer texts whole, in overlapping windows, instead of cutting them.")
 ]
 DataDirFlag = Annotated[Path | None, Option("--data-dir", help="Folder that holds the papers' data sets.")]
+DeviceFlag = Annotated[str, Option("--device", help="auto, cpu, cuda or mps.")]
 ThreadsFlag = Annotated[int | None, Option("--threads", min=1, help="CPU threads. Default: all cores.")]
 
 
@@ -46,8 +49,8 @@ class DataFlags:
         str,
         Option(
             "--data",
-            help="A .csv, .tsv, .json, .jsonl, .ndjson or .parquet file (or .gz of it), hf:NAME, or a name of "
-            "`heatcheck list data`.",
+            help="A .csv, .tsv, .json, .jsonl or .ndjson file (or .gz of it), a .parquet file, hf:NAME, or a name "
+            "of `heatcheck list data`.",
         ),
     ] = "movie-reviews"
     text: Annotated[str | None, Option("--text", help="Column with the text (guessed when obvious).")] = None
@@ -82,7 +85,7 @@ class DataFlags:
 class MachineFlags:
     seed: Annotated[int, Option("--seed", min=0, help="For splits, training and sampling.")] = 0
     threads: ThreadsFlag = None
-    device: Annotated[str, Option("--device", help="auto, cpu, cuda or mps.")] = "auto"
+    device: DeviceFlag = "auto"
 
     def options(self) -> dict[str, Any]:
         return {"device": self.device} | ({} if self.threads is None else {"threads": self.threads})
@@ -100,6 +103,11 @@ class ReadingFlags:
         int | None,
         Option("--max-length", min=8, help="Tokens of a text that a transformer reads. Default: all it can."),
     ] = None
+
+    def refuse(self) -> None:
+        """Where there is no transformer to take."""
+        if given := [flag for flag, value in vars(self).items() if value]:
+            raise InputError(f"--{given[0].replace('_', '-')} is for transformers. Name one with --model.")
 
     def spec(self, source: str = "", *, windows: bool = False, uniform: bool = False) -> Any:
         from heatcheck.models.pretrained import TransformerSpec
@@ -133,6 +141,13 @@ class OwnModelFlags:
         int | None, Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
     ] = None
     vectors: Annotated[str, Option("--vectors", help="packaged, none, or a GloVe or fastText file.")] = "packaged"
+
+    def refuse(self, why: str, **further: tuple[Any, Any]) -> None:
+        """Where a model is given that does not heed them. `further`: values of more flags, and their defaults."""
+        default = OwnModelFlags()
+        ours = {name: (getattr(self, name), getattr(default, name)) for name in ("encoder", "attention", "vectors")}
+        if given := [flag for flag, (value, usual) in (ours | further).items() if value != usual]:
+            raise InputError(f"--{given[0]} is for a model that heatcheck trains, and --model {why}. Leave one out.")
 
     def training(self) -> dict[str, Any]:
         from heatcheck.models.fit import Recipe

@@ -197,6 +197,13 @@ def read_table(folder: Path, name: str, columns: Sequence[str] | None = None) ->
         raise InputError(f"{path}: not readable as a {name} table ({error}). Delete it and repeat the run.") from error
 
 
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: the folder cannot be made ({error.strerror}). Give another --out.") from error
+
+
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")  # two processes may write it

@@ -112,7 +112,7 @@ def test_folder_is_not_a_file(tmp_path: Path) -> None:
             "a.docx",
             "x",
             "D/a.docx: this kind of file is not read. Give one of .csv, .tsv, .jsonl, .json, .ndjson, .parquet "
-            "(or .gz of them).",
+            "(or, but for Parquet, .gz of them).",
         ),
         ("a.csv", "", "D/a.csv: the file is empty. It needs one row per text, with at least a text and a label."),
         ("a.jsonl", "\n", "D/a.jsonl: the file is empty. It needs one row per text, with at least a text and a label."),

@@ -22,8 +22,9 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import predict
 from heatcheck.models.training import train
+from heatcheck.request import Request
 from heatcheck.results import read_table
-from heatcheck.runner import Request, execute
+from heatcheck.runner import execute
 from tests.tiny import tiny_subject
 from tests.toys import random_examples, small_subject
 

@@ -85,7 +85,7 @@ def test_same_seed_same_weights_and_unknown_parts_are_refused():
     assert all(torch.equal(first[name], second[name]) for name in first)
     with pytest.raises(InputError, match="encoder 'lstmm' is not one of bilstm, gru, cnn, average, mlp, transformer"):
         ModelSpec(encoder="lstmm")
-    with pytest.raises(InputError, match="temperature 0 is not above 0"):
+    with pytest.raises(InputError, match="temperature 0 is not a number above 0"):
         ModelSpec(temperature=0)
 
 

@@ -25,8 +25,8 @@ def test_equals_deleting_and_running_again(encoder, attention, task, labels):
     batch = vocabulary.batch(examples)
     with torch.no_grad():
         shared = model.logits_without_each(batch)
-        if shared is None:
-            assert (attention, task) != ("additive", "single")
+        if attention == "dot" and task != "single" and encoder in ("bilstm", "gru"):  # a question's dot has no halves
+            assert shared is None
             return
         expected = rerun(model, batch)
         torch.testing.assert_close(shared.whole, model.predict(batch), atol=1e-5, rtol=1e-5)

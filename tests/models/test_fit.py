@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from heatcheck.batch import Example
@@ -126,7 +127,28 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_epoch(tmp_path):
     assert (tmp_path / "resume").exists()
 
 
+def test_a_weight_that_is_not_finite_stops_before_it_is_saved(tmp_path):
+    """The last batch of an epoch may have a finite loss and a gradient that is not: sqrt at 0."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    steps = iter([False, False, False, True])
+
+    def loss(_):
+        return model.weight.sum() ** 2 + (torch.sqrt(model.weight.sum() * 0) if next(steps) else 0)
+
+    with pytest.raises(InputError) as error:
+        fit(
+            model, loss, lambda g: [None, None], select=lambda: float(model.weight.detach()), recipe=Recipe(),
+            generator=torch.Generator(), resume=tmp_path / "resume",
+        )  # fmt: skip
+    assert str(error.value) == (
+        "Training diverged in epoch 2: a weight is not finite. Train with a lower --learning-rate. "
+        f"Epoch 1 is kept in {tmp_path / 'resume'}."
+    )
+    kept = load_file(tmp_path / "resume")
+    assert torch.isfinite(kept["model/weight"]).all()
+
+
 def test_bad_recipes_are_refused():
-    with pytest.raises(InputError, match="epochs 0 is not above 0"):
+    with pytest.raises(InputError, match="epochs 0 is not a number above 0"):
         Recipe(epochs=0)
     assert fitting.Recipe().epochs == 8

@@ -17,7 +17,7 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_2, reproduce, write_page
-from heatcheck.reproduce.cases import run_requests
+from heatcheck.reproduce.cases import Machine, run_requests
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_2_numbers import TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from heatcheck.reproduce.paper_2_page import PICTURE
@@ -85,7 +85,7 @@ def ran(tmp_path_factory) -> Path:
         "hidden": 4,
     }  # fmt: skip
     cases = [replace(paper_2.SWEEP, lambdas=(0.0, 0.001), **tiny), replace(paper_2.APART, **tiny)]
-    settings = {"only": ["sst"], "limit": 20, "threads": 1, "progress": Silent()}
+    settings = {"only": ["sst"], "limit": 20, "machine": Machine(), "progress": Silent()}
     run_requests("paper-2", cases, data, out, **settings)
     trained = models(out)
     assert len(trained) == 8 + 3 + 2 + 12 + 3 + 3 + 3  # seeds, uniform, two λ, guided; and of `apart`

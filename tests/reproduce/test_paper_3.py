@@ -17,7 +17,7 @@ from heatcheck.errors import InputError
 from heatcheck.models.fit import Recipe
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_3, reproduce
-from heatcheck.reproduce.cases import run_requests
+from heatcheck.reproduce.cases import Machine, run_requests
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_3 import LSTM, MLP, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3
@@ -65,14 +65,14 @@ def test_the_cases_are_what_the_issue_asks():
 
 def test_every_request_can_be_made(tmp_path):
     for case in paper_3.FULL_CASES:
-        request = case.request(tmp_path, None, 1)
+        request = case.request(tmp_path, None)
         assert request.seed == 10
         assert request.config("attefa").epochs is None  # 80, as in the paper
         if request.data.startswith("mock") and not request.words:
             understood(request.data)
-    start = next(c for c in paper_3.CASES if c.variant == "start").request(tmp_path, None, 1)
+    start = next(c for c in paper_3.CASES if c.variant == "start").request(tmp_path, None)
     assert (start.words, start.data[:22]) == ((), "mock-1(place='start', ")
-    assert [file.name for file in paper_3.CASES[0].request(tmp_path, None, 1).words] == list(paper_3.WORDS)
+    assert [file.name for file in paper_3.CASES[0].request(tmp_path, None).words] == list(paper_3.WORDS)
 
 
 TINY = {
@@ -97,7 +97,7 @@ def ran(tmp_path_factory) -> Path:
         Case(f"mock-5({SIZES})", MLP, (50,), "heads", "2", heads=2, **TINY),
         Case(f"mock-2q({SIZES})", MLP, (50, 257), "bases", "3", bases=(50,), **TINY),
     ]
-    run_requests("paper-3", cases, data, out, only=None, limit=None, threads=1, progress=Silent())
+    run_requests("paper-3", cases, data, out, only=None, limit=None, machine=Machine(), progress=Silent())
     return out
 
 

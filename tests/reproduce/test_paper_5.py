@@ -18,6 +18,7 @@ from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_5, reproduce
+from heatcheck.reproduce.cases import Machine
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, PAIRS, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_9
 from heatcheck.reproduce.paper_5_page import DATASETS
 from heatcheck.reproduce.paper_5_runs import Runs, contrast, mean_over_pairs
@@ -107,7 +108,7 @@ def ran(made, tmp_path_factory) -> Path:
             spec = TransformerSpec(body, uniform=case.weighting == "uniform")
             small.append(replace(case, spec=spec, recipe=replace(FINE_TUNING, epochs=1)))
     only = ["sst", "mrpc"]
-    paper_5.run_cases(made, out, only=only, limit=6, threads=1, progress=Silent(), chosen=small)
+    paper_5.run_cases(made, out, only=only, limit=6, machine=Machine(), progress=Silent(), chosen=small)
     return out
 
 

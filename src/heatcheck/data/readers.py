@@ -37,9 +37,10 @@ def read_table(path: Path) -> Table:
         raise InputError(_no_file(path))
     kind = file_kind(path)
     if kind is None:
-        raise InputError(f"{path}: this kind of file is not read. Give one of {', '.join(READERS)} (or .gz of them).")
-    table = READERS[kind](path)
-    if not table.values:
+        kinds = f"{', '.join(READERS)} (or, but for Parquet, .gz of them)"
+        raise InputError(f"{path}: this kind of file is not read. Give one of {kinds}.")
+    table = READERS[kind](path) if path.stat().st_size else Table(path.name, {}, ())
+    if not any(name.strip() for name in table.values):
         raise InputError(f"{path}: the file is empty. It needs one row per text, with at least a text and a label.")
     if not len(table):
         raise InputError(f"{path}: there are column names but no rows below them.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.data.words import WordRules
@@ -68,6 +70,7 @@ def save(subject: Subject[AttentionModel], folder: Path) -> None:
             },
         },
     )
+    shutil.copymode(folder / DESCRIPTION, folder / WEIGHTS)  # which safetensors writes for its owner alone
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionModel]:
@@ -81,15 +84,24 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionMod
             f"expected {content['weights_sha256'][:12]}…). Copy the folder again or train anew."
         )
     try:
-        spec, recipe = ModelSpec(**content["spec"]), Recipe(**content["recipe"])
-    except TypeError as error:
-        raise InputError(f"{path / DESCRIPTION}: {error}. It was written by another heatcheck; train anew.") from error
-    model = spec.build(content["seed"])
-    try:
-        model.load_state_dict(load_file(path / WEIGHTS))
+        return _subject(content, load_file(path / WEIGHTS), f"{found}-{fingerprint(path / DESCRIPTION)}", device)
     except (SafetensorError, RuntimeError) as error:
-        raise InputError(f"{path / WEIGHTS}: does not fit the model that {DESCRIPTION} describes ({error}).") from error
-    words = content["vocabulary"]
+        raise InputError(
+            f"{path / WEIGHTS}: does not fit the model that {DESCRIPTION} describes. Train anew."
+        ) from error
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise InputError(
+            f"{path / DESCRIPTION}: {what}. Changed, or written by another heatcheck; train anew."
+        ) from error
+
+
+def _subject(
+    content: dict[str, Any], weights: dict[str, Tensor], digest: str, device: torch.device | str
+) -> Subject[AttentionModel]:
+    spec, words = ModelSpec(**content["spec"]), content["vocabulary"]
+    model = spec.build(content["seed"])
+    model.load_state_dict(weights)
     return Subject(
         name=content["name"],
         model=model.to(device).eval(),
@@ -97,8 +109,8 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionMod
         labels=tuple(content["labels"]),
         seed=content["seed"],
         spec=spec,
-        recipe=recipe,
-        fingerprint=f"{found}-{fingerprint(path / DESCRIPTION)}",
+        recipe=Recipe(**content["recipe"]),
+        fingerprint=digest,
         device=device,
         trained_on=content["trained_on"],
         seen=frozenset(content["seen"]),

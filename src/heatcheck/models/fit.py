@@ -42,8 +42,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "learning_rate", "max_length"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} {getattr(self, name)} is not above 0.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise InputError(f"{name} {getattr(self, name)} is not a number above 0.")
         if self.optimizer not in ("adam", "adamw"):
             raise InputError(f"optimizer {self.optimizer!r} is not one of adam, adamw.")
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from heatcheck.errors import InputError
 from heatcheck.models import checkpoint, finetune
 from heatcheck.models.pretrained import PACKAGED, TransformerSpec
 from heatcheck.models.subject import Subject
 
 
 def load_subject(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[Any]:
-    """`spec.source` decides which kind it is; the other fields only concern Hugging Face models."""
+    """`spec.source` decides which kind it is; the other fields are for Hugging Face models alone."""
     if is_transformer(spec.source):
         return finetune.load(spec, device)
+    if given := [f.name for f in fields(spec) if f.name != "source" and getattr(spec, f.name) != f.default]:
+        raise InputError(
+            f"--{given[0].replace('_', '-')} is for transformers, and {spec.source} is none. Leave it out."
+        )
     return checkpoint.load(Path(spec.source), device)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -67,8 +68,8 @@ class ModelSpec:
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f"{name} {value!r} is not one of {', '.join(known)}.")
-        if self.temperature <= 0:
-            raise InputError(f"temperature {self.temperature} is not above 0.")
+        if not 0 < self.temperature < math.inf:
+            raise InputError(f"temperature {self.temperature} is not a number above 0.")
         if self.heads < 1:
             raise InputError(f"{self.heads} attention heads are too few.")
         if self.heads > 1 and self.task != "single":

@@ -49,6 +49,7 @@ def train(
         max_length=recipe.max_length,
     )
     subject, generator = untrained(data, spec, recipe, vocabulary, seed=seed, device=device)
+    subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training(subject, data)))
     history = fit(
         subject.model,
         classification_loss(subject.model, data.splits[TRAIN]),
@@ -98,6 +99,15 @@ def untrained(
 def training_batches(subject: Subject[Any], data: Dataset, recipe: Recipe) -> Batches:
     rows = [subject.reader.row(e) for e in data.splits[TRAIN]]
     return shuffled_batches(rows, len(data.labels), recipe.batch_size, subject.device)
+
+
+def cut_in_training(subject: Subject[Any], data: Dataset) -> list[str]:
+    texts = [e for split in (TRAIN, DEV) for e in data.splits[split]]
+    if cut := sum(subject.reader.row(e).cut for e in texts):
+        return [
+            f"{cut:,} of {len(texts):,} training texts have more words, or a longer one, than the model takes: cut."
+        ]
+    return []
 
 
 def texts_seen(data: Dataset) -> frozenset[str]:

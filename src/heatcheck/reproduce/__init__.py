@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from heatcheck.api import choose_device
 from heatcheck.errors import InputError
 from heatcheck.progress import Progress
 from heatcheck.reproduce import paper_1, paper_2, paper_2_page, paper_3, paper_3_page, paper_5
+from heatcheck.reproduce.cases import Machine
 from heatcheck.reproduce.page import write_page
 
 __all__ = ["PAPERS", "reproduce", "write_page"]
@@ -39,6 +41,8 @@ def reproduce(
     limit: int | None,
     threads: int,
     progress: Progress,
+    device: str = "cpu",
+    seed: int = 0,
     full: bool = False,
     run: bool = True,
 ) -> dict[str, str]:
@@ -53,6 +57,10 @@ def reproduce(
         raise InputError(f"{paper} is at the paper's scale as it is. Leave --full out.")
     if run and data_dir is None:
         raise InputError(f"{paper}: say with --data-dir which folder holds the papers' data sets.")
+    if seed and paper != "paper-1":
+        raise InputError(f"{paper} names its own seeds. Leave --seed out.")
     if run:
-        run_cases(data_dir, out, only=only, limit=limit, threads=threads, progress=progress)
+        seeded = {"seed": seed} if seed else {}
+        machine = Machine(threads, choose_device(device))
+        run_cases(data_dir, out, only=only, limit=limit, machine=machine, progress=progress, **seeded)
     return PAPERS[paper].page(out)

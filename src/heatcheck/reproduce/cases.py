@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from heatcheck import api
 from heatcheck.errors import InputError
 from heatcheck.progress import Progress
-from heatcheck.runner import Request
+from heatcheck.request import Request
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the cases run on; no part of what they are."""
+
+    threads: int = 1
+    device: str = "cpu"
+
+    def on(self, request: Request) -> Request:
+        return replace(request, threads=self.threads, device=self.device)
 
 
 class Named(Protocol):
@@ -41,7 +53,7 @@ def run_chosen(
 class Requesting(Named, Protocol):
     """A case that is one run."""
 
-    def request(self, data_dir: Path, limit: int | None, threads: int) -> Request: ...
+    def request(self, data_dir: Path, limit: int | None) -> Request: ...
 
 
 def run_requests(
@@ -52,13 +64,13 @@ def run_requests(
     *,
     only: Sequence[str] | None,
     limit: int | None,
-    threads: int,
+    machine: Machine,
     progress: Progress,
 ) -> None:
     """Run every case that is not there yet."""
 
     def run_case(case: Requesting) -> None:
-        request = case.request(data_dir, limit, threads)
+        request = machine.on(case.request(data_dir, limit))
         api.run_request(request, out / case.name, command=command(paper, case), progress=progress)
 
     run_chosen(paper, cases, only, progress, run_case)

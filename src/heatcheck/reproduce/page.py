@@ -14,6 +14,7 @@ import pandas as pd
 
 from heatcheck import results
 from heatcheck.measure.intervals import Interval
+from heatcheck.report.assets import write_whole
 
 NOT_YET = "not run yet"
 Lines = Iterator[str]
@@ -161,7 +162,6 @@ def write_page(path: Path, blocks: Mapping[str, str]) -> None:
         filled = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
         before, _, rest = text.partition(f"<!-- {name} -->")
         text = before + filled + rest.partition(f"<!-- /{name} -->")[2]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text, "page")
     for name, picture in pictures.items():
-        path.with_name(name).write_text(picture, encoding="utf-8")
+        write_whole(path.with_name(name), picture, "picture")

@@ -6,7 +6,7 @@ Each case is an ordinary run folder below `out`, so it can be looked at with `he
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from heatcheck import api
@@ -15,10 +15,11 @@ from heatcheck.experiments.adversary.published import PublishedSettings
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
-from heatcheck.reproduce.cases import command, run_chosen
+from heatcheck.reproduce.cases import Machine, command, run_chosen
 from heatcheck.reproduce.paper_1_page import page
+from heatcheck.request import Request
 from heatcheck.results import read_run
-from heatcheck.runner import BATTERY, Request
+from heatcheck.runner import BATTERY
 
 __all__ = ["CASES", "Case", "page", "run_cases"]
 
@@ -44,11 +45,9 @@ class Case:
     def groups(self) -> tuple[str, ...]:
         return (self.dataset,)
 
-    def request(self, data_dir: Path, limit: int | None, threads: int) -> Request:
+    def request(self, data_dir: Path, limit: int | None) -> Request:
         spec = ModelSpec(self.encoder, self.attention, hidden=self.hidden, embedding_width=self.embedding_width)
-        return Request(
-            data=self.dataset, data_dir=data_dir, spec=spec, recipe=self.recipe, limit=limit, threads=threads
-        )
+        return Request(data=self.dataset, data_dir=data_dir, spec=spec, recipe=self.recipe, limit=limit)
 
 
 SINGLE = Recipe()
@@ -74,12 +73,19 @@ CASES = tuple(_cases())
 
 
 def run_cases(
-    data_dir: Path, out: Path, *, only: Sequence[str] | None, limit: int | None, threads: int, progress: Progress
+    data_dir: Path,
+    out: Path,
+    *,
+    only: Sequence[str] | None,
+    limit: int | None,
+    machine: Machine,
+    progress: Progress,
+    seed: int = 0,
 ) -> None:
     """Run every case that is not there yet."""
 
     def run_case(case: Case) -> None:
-        request = case.request(data_dir, limit, threads)
+        request = replace(machine.on(case.request(data_dir, limit)), seed=seed)
         api.run_request(request, out / case.name, command=command("paper-1", case), progress=progress)
         if case.published_search:
             _run_published(case, request, out, progress)
@@ -94,7 +100,8 @@ def _run_published(case: Case, request: Request, out: Path, progress: Progress) 
         config = AdversarialConfig(solver="published", published=PublishedSettings(keep_within=keep_within))
         published = Request(
             model=model, data=case.dataset, data_dir=request.data_dir, limit=request.limit, threads=request.threads,
-            experiments=("adversarial_attention",), configs={"adversarial_attention": config},
+            device=request.device, seed=request.seed, experiments=("adversarial_attention",),
+            configs={"adversarial_attention": config},
         )  # fmt: skip
         folder = out / f"{case.name}-published-{keep_within or 'epsilon'}"
         api.run_request(published, folder, command="heatcheck reproduce paper-1 --only sst", progress=progress)

@@ -24,7 +24,7 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.reproduce.cases import run_requests
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
-from heatcheck.runner import Request
+from heatcheck.request import Request
 
 __all__ = ["CASES", "FULL_CASES", "Case", "run_cases", "run_full"]
 
@@ -70,9 +70,9 @@ class Case:
             "trained_adversary": sweep,
         }
 
-    def request(self, data_dir: Path, limit: int | None, threads: int) -> Request:
+    def request(self, data_dir: Path, limit: int | None) -> Request:
         return Request(
-            data=self.dataset, data_dir=data_dir, spec=self.spec, recipe=self.recipe, limit=limit, threads=threads,
+            data=self.dataset, data_dir=data_dir, spec=self.spec, recipe=self.recipe, limit=limit,
             experiments=self.experiments, configs=self.configs(), seed=BASE_SEED,
         )  # fmt: skip
 

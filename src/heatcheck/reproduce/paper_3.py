@@ -26,7 +26,7 @@ from heatcheck.experiments.trained.seeds import PAPER_2
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ENCODERS, ModelSpec
 from heatcheck.reproduce.cases import run_requests
-from heatcheck.runner import Request
+from heatcheck.request import Request
 
 __all__ = ["CASES", "FULL_CASES", "Case", "run_cases", "run_full"]
 
@@ -76,14 +76,14 @@ class Case:
     def groups(self) -> tuple[str, ...]:
         return (self.data, self.what)
 
-    def request(self, data_dir: Path, limit: int | None, threads: int) -> Request:
+    def request(self, data_dir: Path, limit: int | None) -> Request:
         spec = ModelSpec(
             self.encoder, hidden=self.hidden, embedding_width=self.embedding_width, temperature=self.temperature,
             heads=self.heads,
         )  # fmt: skip
         lists = is_mock(self.dataset) and self.lists
         return Request(
-            data=self.dataset, data_dir=data_dir, spec=spec, recipe=self.recipe, limit=limit, threads=threads,
+            data=self.dataset, data_dir=data_dir, spec=spec, recipe=self.recipe, limit=limit,
             words=tuple(data_dir / "lexicons" / name for name in WORDS) if lists else (), seed=BASE_SEED,
             experiments=("attefa",), configs={"attefa": AtteFaConfig(self.seeds, self.bases, self.epochs)},
         )  # fmt: skip

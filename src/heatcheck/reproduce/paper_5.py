@@ -21,10 +21,10 @@ from heatcheck.models.fit import Recipe
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
-from heatcheck.reproduce.cases import command, run_chosen
+from heatcheck.reproduce.cases import Machine, command, run_chosen
 from heatcheck.reproduce.paper_5_page import page
+from heatcheck.request import Request
 from heatcheck.results import read_run
-from heatcheck.runner import Request
 
 __all__ = ["CASES", "FULL_CASES", "Case", "page", "run_cases", "run_full"]
 
@@ -70,12 +70,11 @@ class Case:
     def groups(self) -> tuple[str, ...]:
         return (self.dataset,)
 
-    def training(self, data_dir: Path, threads: int) -> Request:
+    def training(self, data_dir: Path) -> Request:
         """Train, and predict the whole test set."""
         return Request(
-            data=self.dataset, data_dir=data_dir, spec=self.spec, recipe=self.recipe, experiments=(), seed=self.seed,
-            threads=threads,
-        )  # fmt: skip
+            data=self.dataset, data_dir=data_dir, spec=self.spec, recipe=self.recipe, experiments=(), seed=self.seed
+        )
 
     def on_dev(self, training: Request, model: str) -> Request:
         return replace(training, model=model, split=DEV)
@@ -130,7 +129,7 @@ def run_cases(
     *,
     only: Sequence[str] | None,
     limit: int | None,
-    threads: int,
+    machine: Machine,
     progress: Progress,
     chosen: Sequence[Case] = CASES,
 ) -> None:
@@ -138,7 +137,7 @@ def run_cases(
 
     def run(case: Case) -> None:
         fewer = case if limit is None else replace(case, texts=min(limit, case.texts))
-        run_case(fewer, data_dir, out, threads=threads, progress=progress)
+        run_case(fewer, data_dir, out, machine=machine, progress=progress)
 
     run_chosen("paper-5", chosen, only, progress, run)
 
@@ -146,8 +145,8 @@ def run_cases(
 run_full = partial(run_cases, chosen=FULL_CASES)
 
 
-def run_case(case: Case, data_dir: Path, out: Path, *, threads: int, progress: Progress) -> None:
-    training, said = case.training(data_dir, threads), command("paper-5", case)
+def run_case(case: Case, data_dir: Path, out: Path, *, machine: Machine, progress: Progress) -> None:
+    training, said = machine.on(case.training(data_dir)), command("paper-5", case)
     api.run_request(training, out / case.name, command=said, progress=progress)
     model = str(Path(read_run(out / case.name)["model"]["folder"]).resolve())
     api.run_request(case.on_dev(training, model), out / f"{case.name}-dev", command=said, progress=progress)

@@ -1,0 +1,94 @@
+"""Which texts are tested, and what is to be said of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from heatcheck.batch import PAIR, TEXT, Example
+from heatcheck.data.dataset import Dataset, text_fingerprint
+from heatcheck.data.reading import Column
+from heatcheck.data.sources import is_named
+from heatcheck.errors import InputError
+from heatcheck.models.subject import Subject
+from heatcheck.request import Request
+
+
+def texts_under_test(request: Request, data: Dataset, subject: Subject[Any]) -> tuple[Sequence[Example], list[str]]:
+    """The asked split, or a random `limit` of it in its own order, with labels as the model numbers them; and notes.
+
+    Of data without splits of its own, all texts are held out from a given model but those it was trained on.
+    """
+    examples = data.splits[request.split]
+    notes = [*data.notes, *subject.notes]
+    guessed = request.columns.pair is None and not is_named(request.data)
+    if data.task == "pair" and subject.spec.task == "any" and guessed:
+        notes.append(
+            "Each row has two texts, which the model reads as one pair. If it was trained on single texts, leave the "
+            "second column out with --pair none."
+        )
+    if request.model is not None:
+        everything = [e for split in data.splits.values() for e in split]
+        pool = examples if data.own_splits else everything
+        fresh = [e for e in pool if text_fingerprint(e) not in subject.seen]
+        known = len(pool) - len(fresh)
+        if data.own_splits:
+            notes += [f"The model was trained on {known:,} of these texts."] if known else []
+        else:
+            examples = fresh
+            left_out = f", {known:,} are not: the model was trained on them" if known else ""
+            notes = [n for n in notes if not n.startswith("Split by us")]
+            notes.append(f"{len(fresh):,} of {len(pool):,} rows can be tested{left_out}.")
+    if not examples:
+        raise InputError(f"{data.name}: the model was trained on every text in it. Give other texts.")
+    if request.limit is not None and request.limit < len(examples):
+        chosen = sorted(random.Random(request.seed).sample(range(len(examples)), request.limit))
+        notes.append(
+            f"{request.limit:,} of {len(examples):,} texts were drawn at random (--limit, seed {request.seed})."
+        )
+        examples = [examples[i] for i in chosen]
+    examples = readable(request, data, subject, examples, notes)
+    cut = sum(subject.reader.row(e).cut for e in examples)
+    if cut:
+        whole = " --windows reads them whole." if subject.spec.task == "any" else ""
+        notes.append(
+            f"{cut:,} of {len(examples):,} texts have more words, or a longer one, than the model takes: cut.{whole}"
+        )
+    return with_model_labels(examples, data, subject), notes
+
+
+def readable(
+    request: Request, data: Dataset, subject: Subject[Any], examples: Sequence[Example], notes: list[str]
+) -> Sequence[Example]:
+    """Without the texts of which the model's tokenizer leaves nothing, if bad rows may be skipped."""
+    blank = [e for e in examples if not _has_words(subject, e)] if subject.spec.task == "any" else []
+    if not blank:
+        return examples
+    first = ", ".join(repr(e.id) for e in blank[:3])
+    found = f"{len(blank):,} of {len(examples):,} texts have no word that the model's tokenizer knows (first: {first})"
+    if not request.skip_bad_rows or len(blank) == len(examples):
+        raise InputError(f"{data.name}: {found}. Remove them, or leave them out with --skip-bad-rows.")
+    notes.append(f"{found}: left out.")
+    gone = {e.id for e in blank}
+    return [e for e in examples if e.id not in gone]
+
+
+def _has_words(subject: Subject[Any], example: Example) -> bool:
+    columns = subject.reader.row(example).columns
+    words = columns[Column.SPECIAL] == 0
+    texts = (TEXT,) if example.pair is None else (TEXT, PAIR)
+    return all(bool((words & (columns[Column.SEGMENT] == segment)).any()) for segment in texts)
+
+
+def with_model_labels(examples: Sequence[Example], data: Dataset, subject: Subject[Any]) -> Sequence[Example]:
+    if data.labels == subject.labels:
+        return examples
+    index = {i: subject.labels.index(label) for i, label in enumerate(data.labels)}
+
+    def renumbered(e: Example) -> Example:
+        candidates = None if e.candidates is None else tuple(sorted(index[c] for c in e.candidates))
+        return replace(e, label=index[e.label], candidates=candidates)
+
+    return [renumbered(e) for e in examples]
