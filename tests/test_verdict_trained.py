@@ -10,6 +10,7 @@ import pytest
 from heatcheck.findings import Estimate, Finding
 from heatcheck.results import Score
 from heatcheck.verdict import verdict
+from heatcheck.verdict_adversaries import as_in_verdict, best_liar
 from heatcheck.verdict_trained import judge_trained
 
 LN2 = 0.6931
@@ -147,6 +148,17 @@ def test_another_seed_that_did_learn_decides() -> None:
     finding = one(*rows)
     assert finding.outcome == "fails"
     assert finding.value == pytest.approx(0.03)
+
+
+def test_the_best_liar_can_be_asked_for_and_is_the_verdicts() -> None:
+    rows = adversary((0.0, 0.02, 0.1), (0.001, 0.01, 0.3), (0.01, 0.2, 0.5), (0.1, 0.15, 0.6))
+    liar = best_liar(pd.DataFrame([vars(row) for row in rows]))
+    assert liar is not None
+    assert (liar.name, liar.at) == ("seed 50", 0.1)
+    apart = {("seed 1", 0.0): 0.1, ("seed 1", 0.1): 0.6, ("seed 2", 0.1): 0.5}
+    moved = {("seed 1", 0.0): 0.02, ("seed 1", 0.1): 0.05, ("seed 2", 0.1): 0.04}
+    assert as_in_verdict(apart, moved) == ("seed 1", 0.1)  # 0.03 beyond imitation; of seed 2 nothing is known of that
+    assert as_in_verdict({("seed 1", 0.0): 0.1, ("seed 1", 1.0): 0.2}, moved) == ("seed 1", 1.0)  # nobody far: farthest
 
 
 def attefa(relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:

@@ -60,13 +60,30 @@ class Liar(NamedTuple):
         return self.honest is None or min(self.honest.value, self.tvd.value) <= IMITATES
 
 
-Adversaries = Mapping[tuple[str | None, float], Estimate]  # by name and λ
+Key = tuple[str | None, float]  # an adversary's name and λ
+Adversaries = Mapping[Key, Estimate]
 
 
 def best_liar(scores: pd.DataFrame) -> Liar | None:
     """The adversary that the verdict is about."""
     means = over_all_texts(scores)
-    return _best(_liars(means, _adversaries(means, "jsd"), _far(means)))
+    return _best(_liars(_adversaries(means, "jsd"), _adversaries(means, "tvd"), _far(means)))
+
+
+def as_in_verdict(apart: Mapping[Key, float], moved: Mapping[Key, float]) -> Key:
+    """Which one the verdict would be about, by mean JSD and TVD of other texts; the farthest, if none is far."""
+    jsds, tvds = ({key: Estimate(x, x, x, 2) for key, x in means.items()} for means in (apart, moved))
+    liar = _best(_liars(jsds, tvds, FAR))
+    return (liar.name, liar.at) if liar else max(apart, key=lambda key: apart[key])
+
+
+def heatmap_name(name: str | None, at: float) -> str:
+    """The method under which an adversary's heatmaps are kept.
+
+    >>> heatmap_name("seed 50", 0.001)
+    'trained_adversary(λ=0.001, seed 50)'
+    """
+    return f"trained_adversary(λ={at:g}, {name})"
 
 
 def _adversaries(means: pd.DataFrame, what: str) -> Adversaries:
@@ -79,8 +96,7 @@ def _far(means: pd.DataFrame) -> float:
     return max(FAR, seeds.found.high if seeds else 0.0)
 
 
-def _liars(means: pd.DataFrame, apart: Adversaries, far: float) -> list[Liar]:
-    moved = _adversaries(means, "tvd")
+def _liars(apart: Adversaries, moved: Adversaries, far: float) -> list[Liar]:
     return [
         Liar(name, at, jsd, moved[name, at], moved.get((name, 0.0)))
         for (name, at), jsd in apart.items()
@@ -97,7 +113,7 @@ def _price(means: pd.DataFrame) -> Iterator[Finding]:
     apart, far = _adversaries(means, "jsd"), _far(means)
     if not apart:
         return
-    liar = _best(_liars(means, apart, far))
+    liar = _best(_liars(apart, _adversaries(means, "tvd"), far))
     if liar is None:
         yield _nobody_far(apart, far)
     elif liar.honest is not None and not liar.learned:

@@ -20,6 +20,7 @@ from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.experiments.trained_adversary import AdversaryConfig, price_of_lying
 from heatcheck.experiments.uniform_attention import UniformConfig, is_attention_needed
 from heatcheck.results import Row, Score, tables, write_json, write_tables
+from heatcheck.verdict_adversaries import heatmap_name
 
 from .sample import (
     CLASSES,
@@ -34,6 +35,7 @@ from .sample import (
     token_scores,
 )
 
+KEPT = 1e-2  # λ whose heatmaps are kept
 LAMBDAS = (0.0, 1e-4, 1e-3, 1e-2, 1.0)
 CONFIGS: dict[str, tuple[Any, Any]] = {
     "uniform_attention": (UniformConfig(), is_attention_needed),
@@ -122,8 +124,8 @@ def trained_adversary(made: Maker) -> Iterator[Row]:
                 "trained_adversary_apart", apart, "number 1", "number 2", text.example_id, text.predicted,
                 setting="seed 50", at=at,
             )  # fmt: skip
-        if at == 1e-3:
-            yield from made.heat("trained_adversary", one)
+        if at == KEPT:
+            yield from made.heat(heatmap_name("seed 50", at), one)
 
 
 def attefa(made: Maker) -> Iterator[Row]:

@@ -20,11 +20,12 @@ import pytest
 from heatcheck import report, results
 from heatcheck.report.measures import MEASURES
 from heatcheck.results import Origin, Score
+from heatcheck.verdict_adversaries import best_liar, heatmap_name
 
 from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import CLASSES, EVIL
 from .sample_methods import write_methods_sample
-from .sample_trained import CONFIGS, EXPERIMENTS, LAMBDAS, write_trained_sample
+from .sample_trained import CONFIGS, EXPERIMENTS, KEPT, LAMBDAS, write_trained_sample
 
 LN2 = float(np.log(2))
 Rows = list[dict[str, Any]]
@@ -259,7 +260,7 @@ def test_that_no_adversary_is_far_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "which"),
     [
-        ("trained_adversary", "trained_adversary", {"setting": "seed 50", "at": 1e-3}),
+        ("trained_adversary", "trained_adversary", {"setting": "seed 50", "at": KEPT}),
         ("attefa", "attefa", {"subject": "base", "reference": "seed 1"}),
     ],
 )
@@ -277,12 +278,53 @@ def test_the_texts_shown_keep_their_output_and_have_the_largest_products(
     products = {
         row["example_id"]: row["max_attention"] * far[row["example_id"]]
         for row in results.read_table(folder, "examples").to_pylist()
-        if changed[row["example_id"]] <= 0.1 and row["n_tokens"] >= 5
+        if changed[row["example_id"]] <= 0.1 and row["n_tokens"] >= 5 and far[row["example_id"]] >= 0.1
     }
     shown = data(page)["charts"][name]["lies"]["texts"]
     assert [text["id"] for text in shown] == sorted(products, key=lambda example: (-products[example], example))[:8]
     assert all(text["jsd"] == far[text["id"]] and text["tvd"] == changed[text["id"]] for text in shown)
     assert {text["id"] for text in shown} <= set(data(page)["texts"]["id"])
+
+
+def with_heatmaps_of(folder: Path, method: str, to: Path) -> str:
+    """The same run, its adversary's heatmaps under another name."""
+    tokens = results.read_table(folder, "tokens").to_pandas()
+    tokens["method"] = tokens["method"].replace(heatmap_name("seed 50", KEPT), method)
+    kept = {name: results.read_table(folder, name) for name in results.TABLES}
+    results.write_tables(
+        to, kept | {"tokens": pa.Table.from_pandas(tokens, kept["tokens"].schema, preserve_index=False)}
+    )
+    results.write_json(to / "run.json", results.read_run(folder))
+    return section_of(report.render(to), "trained_adversary")
+
+
+def test_the_heatmaps_are_the_verdicts_adversarys_or_the_reader_is_told(folder: Path, tmp_path: Path) -> None:
+    liar = best_liar(results.read_table(folder, "scores").to_pandas())
+    assert liar is not None
+    own = with_heatmaps_of(folder, heatmap_name(liar.name, liar.at), tmp_path / "own")
+    assert f"of the adversary with λ = {liar.at:g} ({liar.name})" in own
+    assert "The verdict is about" not in own
+    older = with_heatmaps_of(folder, "trained_adversary", tmp_path / "older")
+    assert "of the adversary with λ = 0.001 (seed 50)" in older
+    assert f"The verdict is about λ = {liar.at:g} ({liar.name}), whose heatmaps the run did not keep." in older
+
+
+def test_the_same_words_are_no_other_words(folder: Path, tmp_path: Path) -> None:
+    scores = results.read_table(folder, "scores").to_pandas()
+    scores.loc[scores["measure"].isin(["attefa_jsd", "trained_adversary_jsd"]), "value"] = 0.09
+    kept = {name: results.read_table(folder, name) for name in results.TABLES}
+    results.write_tables(tmp_path, kept | {"scores": pa.Table.from_pandas(scores, kept["scores"].schema)})
+    results.write_json(tmp_path / "run.json", results.read_run(folder))
+    page = report.render(tmp_path)
+    assert 'id="attefa"' in page
+    assert "The same answer from other words" not in page
+
+
+def test_attefas_paper_is_cited_for_its_mark_only_if_there_is_one(page: str, tmp_path: Path) -> None:
+    mark = "AtteFa’s mark: Amini &amp; Kosseim 2022, Figure 2"
+    assert mark in section_of(page, "trained_adversary")
+    folder = write_trained_sample(tmp_path, ["trained_adversary"], how_many=6, nasty=False, beside=False)
+    assert mark not in section_of(report.render(folder), "trained_adversary")
 
 
 def test_attefa_is_the_ratio_of_means_by_each_definition(charts: dict[str, Any], scores: Rows, folder: Path) -> None:
@@ -350,7 +392,7 @@ def test_values_of_models_are_no_series_but_what_a_section_makes_of_them_is(page
     keys = [one["key"] for one in data(page)["series"]]
     assert [key for key in keys if not key.startswith("adversarial")] == [
         "seed_jsd/the largest of the seeds", "seed_jsd/the mean of the seeds",
-        "trained_adversary_jsd/λ = 0.001", "trained_adversary_tvd/λ = 0.001",
+        "trained_adversary_jsd/λ = 0.01", "trained_adversary_tvd/λ = 0.01",
         "attefa_jsd/adversary’s seed 1", "attefa_tvd/adversary’s seed 1",
     ]  # fmt: skip
 
@@ -406,7 +448,7 @@ def test_every_section_is_drawn(opened: Opened) -> None:
 
 def test_base_and_adversary_heatmaps_stand_on_the_same_text(opened: Opened) -> None:
     for section, methods in (
-        ("trained_adversary", ["attention", "adversarial_attention", "trained_adversary"]),
+        ("trained_adversary", ["attention", "adversarial_attention", heatmap_name("seed 50", KEPT)]),
         ("attefa", ["attention", "attefa_adversary"]),
     ):
         cards = opened.page.locator(f"#{section} article")
@@ -415,7 +457,7 @@ def test_base_and_adversary_heatmaps_stand_on_the_same_text(opened: Opened) -> N
             "nodes => nodes.map((node) => node.dataset.method)"
         )
         assert shown == methods
-        words = {cards.first.locator(f"[data-method={method}] .heat").text_content() for method in methods}
+        words = {cards.first.locator(f"[data-method='{method}'] .heat").text_content() for method in methods}
         assert len(words) == 1
         assert re.search(r"JSD\s0\.\d+ away, its output TVD\s[<0.]", cards.first.locator(".moved").inner_text())
 
@@ -482,7 +524,7 @@ def test_wrong_texts_are_chosen_apart(opened: Opened) -> None:
 
 
 def test_texts_can_be_sorted_by_what_the_sections_made(opened: Opened) -> None:
-    opened.page.get_by_label("Sort by").select_option("trained_adversary_jsd/λ = 0.001")
+    opened.page.get_by_label("Sort by").select_option("trained_adversary_jsd/λ = 0.01")
     values = [float(text.replace("<", "")) for text in opened.page.locator("#texts .chip.value b").all_inner_texts()]
     assert len(values) > 10
     assert values == sorted(values, reverse=True)

@@ -14,6 +14,7 @@ from heatcheck.report.source import Run
 from heatcheck.report.telling import FEWEST_TOKENS, HOW_MANY
 
 SAME_OUTPUT = 0.1  # TVD: beyond it the adversary says something else, and its heatmap is no alternative
+ELSEWHERE = 0.1  # JSD: below it the adversary looks at the same words
 
 
 def lies(
@@ -26,7 +27,7 @@ def lies(
         (-(row["max_attention"] or 0.0) * distances[example], example)
         for example, row in run.by_id.items()
         if example in drawn
-        and example in distances
+        and distances.get(example, 0.0) >= ELSEWHERE
         and changes.get(example, 1.0) <= SAME_OUTPUT
         and (row["n_tokens"] or 0) >= FEWEST_TOKENS
     ]
@@ -37,8 +38,8 @@ def lies(
     return {"methods": list(methods), "texts": texts} if texts else None
 
 
-def lies_part(found: dict[str, Any] | None, name: str, who: str) -> Markup | None:
-    """`name` is the place of the drawing; `who` says which adversary."""
+def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None = None) -> Markup | None:
+    """`name` is the place of the drawing; `who` says which adversary, `but` what the reader must know of that."""
     if found is None:
         return None
     return join(
@@ -46,9 +47,9 @@ def lies_part(found: dict[str, Any] | None, name: str, who: str) -> Markup | Non
         tag(
             "p",
             f"Heatmaps of the model and of {who}, for the {count(len(found['texts']), 'text')} (of at least "
-            f"{FEWEST_TOKENS} tokens) whose output moves by at most {SAME_OUTPUT:g} and where attention was most "
-            "concentrated and moved furthest. They are the extremes, not typical texts. Each heatmap is scaled by its "
-            "own largest weight.",
+            f"{FEWEST_TOKENS} tokens) whose output moves by at most {SAME_OUTPUT:g} (TVD), whose attention moves by at "
+            f"least {ELSEWHERE:g} (JSD), and where it was most concentrated and moved furthest. They are the extremes, "
+            f"not typical texts. Each heatmap is scaled by its own largest weight.{f' {but}' if but else ''}",
             class_="caption",
         ),
         drawing(name),

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+import pyarrow.compute as pc
+
 from heatcheck.report.figures import figure
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
@@ -16,34 +19,34 @@ from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, strength, with_interval
 from heatcheck.report.visible import for_chart
+from heatcheck.verdict_adversaries import best_liar, heatmap_name
 
-SHOWN = 0.001  # the heatmaps are those of the first seed's λ nearest to this
+ALONE = "trained_adversary"  # older runs do not say whose heatmaps they keep: of the first seed's λ nearest to SHOWN
+SHOWN = 0.001
 FAR = 0.4  # paper 2's Table 4
 
 
 def section(run: Run) -> Section | None:
     if not means(run, "trained_adversary_jsd"):
         return None
-    which = _shown(run)
+    which, method = _shown(run)
     own = _series(run, which) if which else ()
-    found = _lies(run, own)
-    chart = {"views": _views(run), "bound": round(JSD_BOUND, 4), "lies": found}
+    found = _lies(run, own, method)
+    views = _views(run)
+    chart = {"views": views, "bound": round(JSD_BOUND, 4), "lies": found}
     body = join(
         lead(
             "Adversaries, twins of this model, are trained to give the same outputs from other words. The larger λ, "
             "the more other attention counts. Each point is one of them: how far its attention is from this model’s "
             "(JSD, to the right) and how far its output (TVD, up), on average. A curve that stays low means that "
             "attention can be moved at no price: the weights shown are one story of several. ",
-            tag(
-                "cite",
-                "Wiegreffe & Pinter 2019, section 4, Figures 5 and 6; AtteFa’s mark: Amini & Kosseim 2022, Figure 2",
-            ),
+            tag("cite", "Wiegreffe & Pinter 2019, section 4, Figures 5 and 6", _attefa_cited(views)),
         ),
         drawing("trained_adversary"),
         _numbers(run),
         folded("All adversaries (the paper’s Table 5)", _table(run)),
         _apart(run),
-        lies_part(found, "trained_adversary-lies", _who(which)),
+        lies_part(found, "trained_adversary-lies", _who(which), _another(run, which)),
     )
     return Section(
         "trained_adversary",
@@ -147,15 +150,33 @@ def _apart(run: Run) -> Markup | None:
     )
 
 
-def _shown(run: Run) -> Which | None:
-    """The adversary whose heatmaps are in the run: of the first seed the λ nearest to 0.001."""
+def _attefa_cited(views: list[dict[str, Any]]) -> str | None:
+    there = any(kind == "attefa" for view in views for kind, _ in view["kinds"])
+    return "; AtteFa’s mark: Amini & Kosseim 2022, Figure 2" if there else None
+
+
+def _shown(run: Run) -> tuple[Which | None, str]:
+    """The adversary whose heatmaps are in the run, and their name there."""
     found = list(of_texts(run, "trained_adversary_jsd"))
+    kept = set(pc.unique(run.tokens["method"]).to_pylist())
+    for which in found:
+        name = heatmap_name(which.setting, which.at or 0.0)
+        if name in kept:
+            return which, name
     first = [which for which in found if which.setting == found[0].setting]
-    return min(first, key=lambda which: abs((which.at or 0.0) - SHOWN)) if first else None
+    return min(first, key=lambda which: abs((which.at or 0.0) - SHOWN), default=None), ALONE
 
 
 def _who(which: Which | None) -> str:
     return f"the adversary with λ = {strength(which.at)} ({which.setting})" if which else "the adversary"
+
+
+def _another(run: Run, which: Which | None) -> str | None:
+    """If the verdict is about another one."""
+    liar = best_liar(pd.DataFrame(run.aggregates))
+    if liar is None or which is None or (liar.name, liar.at) == (which.setting, which.at):
+        return None
+    return f"The verdict is about λ = {strength(liar.at)} ({liar.name}), whose heatmaps the run did not keep."
 
 
 def _series(run: Run, which: Which) -> tuple[Series, Series]:
@@ -166,8 +187,8 @@ def _series(run: Run, which: Which) -> tuple[Series, Series]:
     return made[0], made[1]
 
 
-def _lies(run: Run, own: tuple[Series, ...]) -> dict[str, Any] | None:
+def _lies(run: Run, own: tuple[Series, ...], method: str) -> dict[str, Any] | None:
     if not own:
         return None
     jsd, tvd = own
-    return lies(run, jsd.values, tvd.values, ("attention", "adversarial_attention", "trained_adversary"))
+    return lies(run, jsd.values, tvd.values, ("attention", "adversarial_attention", method))
