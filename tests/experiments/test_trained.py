@@ -363,5 +363,8 @@ def test_a_training_that_diverges_stops(base, tmp_path):
     folder = tmp_path / "job"
     folder.mkdir()
     wild = replace(job, recipe=replace(job.recipe, learning_rate=1e38, epochs=6))
-    with pytest.raises(InputError, match="diverged in epoch 1: the loss is not finite"):
+    said = (
+        "adversary λ=0.01, seed 1, trained as bilstm-additive was: Training diverged in epoch 1: the loss is not finite"
+    )
+    with pytest.raises(InputError, match=said):
         wild.work(Around(subject, data, {}), folder, lambda units: None)

@@ -1,17 +1,25 @@
 """The trained tests on a fine-tuned transformer: its last [CLS] rows are the heads."""
 
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
 import heatcheck
 from heatcheck import api
+from heatcheck.data import sources
 from heatcheck.errors import InputError
+from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.attefa import AtteFaConfig
 from heatcheck.experiments.seed_variance import SeedConfig
+from heatcheck.experiments.trained_adversary import AdversaryConfig
 from heatcheck.experiments.uniform_attention import UniformConfig
+from heatcheck.fitness import base_of, check_same_training
+from heatcheck.models import finetune
 from heatcheck.models.finetune import FINE_TUNING
 from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.request import Request
 from tests.models.test_finetune import reviews
 from tests.tiny import tiny_folder
 
@@ -61,6 +69,31 @@ def test_a_model_whose_training_is_not_known_is_refused(tuned, tmp_path):
         heatcheck.run("attefa", stranger, data, out=tmp_path / "run")
 
 
+@pytest.mark.parametrize("reading", [{"max_length": 10}, {"windows": True}])
+def test_texts_are_read_as_they_were_in_training(tuned, reading):
+    """Twins are: a model that is now read otherwise cannot be compared with them."""
+    model, data = tuned
+    given = finetune.load(TransformerSpec(str(model), **reading))
+    with pytest.raises(InputError, match=r"attefa trains twins of .* which was without --max-length and --windows"):
+        check_same_training(Request(data=str(data), experiments=("attefa",)), sources.load(str(data)), given)
+    cut = replace(given, started_as=replace(given.started_as, max_length=8))
+    with pytest.raises(InputError, match="which was with --max-length 8. Give the same"):
+        finetune.check_same_reading(cut, "attefa")
+
+
+def test_another_tokenizer_is_refused(tuned, tmp_path):
+    model, data = tuned
+    changed = tmp_path / "changed"
+    shutil.copytree(model, changed)
+    text = json.loads((changed / "tokenizer.json").read_text())
+    words = sorted(text["model"]["vocab"], key=text["model"]["vocab"].get)
+    text["model"]["vocab"] = {word: i for i, word in enumerate([*words[:-2], words[-1], words[-2]])}
+    (changed / "tokenizer.json").write_text(json.dumps(text))
+    with pytest.raises(InputError, match="attefa trains twins .* the vocabularies of their tokenizers differ"):
+        heatcheck.run("attefa", changed, data, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_what_has_no_attention_of_its_own_is_refused(tuned, tmp_path):
     model, data = tuned
     with pytest.raises(InputError, match="guided_mlp needs an attention model"):
@@ -79,3 +112,7 @@ def test_attention_that_cannot_be_replaced_is_refused_before_any_training(tuned,
     with pytest.raises(InputError, match="has an attention of its own that cannot be replaced"):
         heatcheck.run("uniform_attention", tmp_path / "model", data, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+    base = base_of(Request(), finetune.load(TransformerSpec(str(tmp_path / "model"))))
+    assert not base.replaceable
+    notes = EXPERIMENTS["trained_adversary"].notes(AdversaryConfig(seeds=(1, 2)), base)
+    assert notes == [f"trained_adversary: {base.name}'s attention cannot be made uniform: no mark."]

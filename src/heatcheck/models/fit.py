@@ -78,10 +78,10 @@ def fit(
         with torch.random.fork_rng(devices=[]):  # dropout draws from the global generator: its own seed every epoch
             torch.manual_seed((generator.initial_seed() * 1_000_003 + number) % 2**63)
             mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
-        if not math.isfinite(mean_loss):
+        if (wild := _not_finite(model, mean_loss)) is not None:
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
             raise InputError(
-                f"Training diverged in epoch {number}: the loss is not finite. Lower --learning-rate.{kept}"
+                f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate.{kept}"
             )
         history.append(Epoch(number, mean_loss, -mean_loss if select is None else select()))
         if _is_best(history, recipe):
@@ -136,6 +136,13 @@ def _epoch(
         progress(number / len(batches))
     model.eval()
     return total / max(len(batches), 1)
+
+
+def _not_finite(model: nn.Module, loss: float) -> str | None:
+    """The loss is that of before the last step, which may spoil the weights all the same."""
+    if not math.isfinite(loss):
+        return "the loss"
+    return None if all(bool(torch.isfinite(p).all()) for p in model.parameters()) else "a weight"
 
 
 def _is_best(history: Sequence[Epoch], recipe: Recipe) -> bool:

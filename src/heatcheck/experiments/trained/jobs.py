@@ -132,16 +132,19 @@ class Training:
         subject, generator = self._untrained(around)
         task = self._task(subject, around)
         resume = folder / "resume.safetensors"
-        history = fit(
-            subject.model,
-            task.loss,
-            training_batches(subject, around.data, self.recipe),
-            select=None if self.selected_on == "train" else task.select,
-            recipe=self.recipe,
-            generator=generator,
-            resume=resume,
-            progress=lambda epoch, part: report(epoch + part),
-        )
+        try:
+            history = fit(
+                subject.model,
+                task.loss,
+                training_batches(subject, around.data, self.recipe),
+                select=None if self.selected_on == "train" else task.select,
+                recipe=self.recipe,
+                generator=generator,
+                resume=resume,
+                progress=lambda epoch, part: report(epoch + part),
+            )
+        except InputError as error:  # it diverged: which of many, and whose settings were they?
+            raise InputError(f"{self.name}, trained as {around.base.name} was: {error}") from error
         trained = dataclasses.replace(
             subject, history=tuple(history), seed=self.seed, recipe=self.recipe, trained_on=around.base.trained_on,
             seen=around.base.seen,
