@@ -18,7 +18,10 @@ import pyarrow as pa
 import pytest
 
 from heatcheck import report, results
+from heatcheck.report.figures import figure
 from heatcheck.report.measures import MEASURES
+from heatcheck.report.methods import cell
+from heatcheck.report.trained import numbers
 from heatcheck.results import Origin, Score
 from heatcheck.verdict_adversaries import best_liar, heatmap_name
 
@@ -348,6 +351,14 @@ def test_where_attefas_variance_comes_from_is_tabled(page: str) -> None:
     section = section_of(page, "attefa")
     assert '<th scope="col">std over adversaries</th><th scope="col">std over models</th>' in section
     assert section.count('<tr><th scope="row">') == 3 + 3 * 4
+
+
+def test_a_chart_and_its_table_give_the_same_digits() -> None:
+    """Both write three digits at most; a chart's number has been rounded before."""
+    values = [0.098486, *np.random.default_rng(0).uniform(0, 0.7, 2000)]
+    rows = [{"value": value, "low": value, "high": value, "n": 9, "reason": None} for value in values]
+    assert [figure(cell(row)[0]) for row in rows] == [figure(value) for value in values]
+    assert [[figure(x) for x in numbers(row) or ()] for row in rows] == [3 * [figure(value)] for value in values]
 
 
 def test_a_ratio_without_a_value_says_why(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from heatcheck.report.source import Row, Run
 
 NOT_RANKED = "not ranked"
 DAGGER = "†"
-DIGITS = 4
+DIGITS = 6  # two or three are shown, and rounding twice would give other ones than the tables have
 
 
 def cell(row: Row) -> list[Any]:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pyarrow.compute as pc
 
+from heatcheck.report import methods, series
 from heatcheck.report.figures import NONE, figure, interval
 from heatcheck.report.markup import Markup, tag
-from heatcheck.report.series import DIGITS
 from heatcheck.report.source import Row, Run
 
 ALL_SEEDS = "all seeds"
@@ -41,7 +41,7 @@ def of_texts(run: Run, measure: str) -> dict[Which, dict[str, float]]:
     found: dict[Which, dict[str, float]] = {}
     for *which, example, value in zip(*(rows[name].to_pylist() for name in names), strict=True):
         if example in run.by_id:
-            found.setdefault(Which(*which), {}).setdefault(example, round(value, DIGITS))
+            found.setdefault(Which(*which), {}).setdefault(example, round(value, series.DIGITS))
     return found
 
 
@@ -49,7 +49,7 @@ def numbers(row: Row | None) -> list[float | None] | None:
     """[mean, low, high] for a chart."""
     if row is None or row["value"] is None:
         return None
-    return [None if row[key] is None else round(row[key], DIGITS) for key in ("value", "low", "high")]
+    return [None if row[key] is None else round(row[key], methods.DIGITS) for key in ("value", "low", "high")]
 
 
 def with_interval(row: Row | None) -> str:
