@@ -1,5 +1,6 @@
 """The tests that train, on reviews small enough for seconds: twins, guides, adversaries, AtteFa, and what follows."""
 
+import copy
 import json
 import math
 from dataclasses import replace
@@ -22,8 +23,8 @@ from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.guides import guide_weights, imposed
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Around, Training, twin
-from heatcheck.experiments.trained.models import Trained, says
-from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area
+from heatcheck.experiments.trained.models import Trained, Twin, says, write_reached
+from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area, price_of_lying
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.measure.distributions import LN2
 from heatcheck.models.fit import Recipe
@@ -210,10 +211,104 @@ def test_a_guide_from_a_file_must_fit_the_texts(base, tmp_path):
 
 
 def test_attefa_is_the_published_ratio_of_means():
-    tvds, jsds = np.array([[0.05, 0.4]]), np.array([[0.69, 0.2]])
-    published = [min((0.5 * t / 0.5) / (j / math.log(2)), 1) for t, j in zip(tvds[0], jsds[0], strict=True)]
-    assert ratio(tvds, jsds)[0] == pytest.approx(published)
+    """The paper's table 3, MLP on Mock-1, 2 and 10: TVD (half of ours), JSD and AtteFa as printed."""
+    for half_tvd, jsd, printed in ((0.231, 0.393, 0.8153), (0.246, 0.670, 0.5086), (0.249, 0.686, 0.5028)):
+        assert ratio(np.array([[2 * half_tvd]]), np.array([[jsd]]))[0, 0] == pytest.approx(printed, abs=0.001)
+    # By hand: half of the way in attention (ln 2 / 2), a tenth in output: 0.1 / 0.5. Farther in output than in
+    # attention counts as 1.
+    assert ratio(np.array([[0.1, 0.9]]), np.array([[0.34657359, 0.34657359]]))[0] == pytest.approx([0.2, 1.0])
     assert np.isnan(ratio(np.array([[0.1]]), np.array([[1e-7]]))).all()
+
+
+def hand_made(values: dict[tuple[str, str], tuple[list[float], list[float]]], truth, predicted) -> Texts:
+    """Texts with TVD and JSD of each adversary of each base, and with what the bases predict."""
+    names = [f"text {i}" for i in range(len(truth))]
+    columns = [("attefa_tvd", base, seed, tvds) for (base, seed), (tvds, _) in values.items()]
+    columns += [("attefa_jsd", base, seed, jsds) for (base, seed), (_, jsds) in values.items()]
+    columns += [("attefa_uninformed_tvd", base, seed, [0.5] * len(truth)) for base, seed in values]
+    columns += [("predicted_class", base, None, classes) for base, classes in predicted.items()]
+    rows = [
+        {"measure": m, "subject": s, "reference": r, "setting": None, "at": np.nan, "example_id": text,
+         "group": None, "statistic": "value", "value": value}
+        for m, s, r, column in columns
+        for text, value in zip(names, column, strict=True)
+    ]  # fmt: skip
+    return Texts(pd.DataFrame(rows), pd.Series(dict(zip(names, truth, strict=True))), ("no", "yes"), 0)
+
+
+def test_bases_are_drawn_before_their_adversaries():
+    """Two bases with AtteFa 0.2 and 0.6, whose adversaries all agree: it is the bases that the mean's chance is of."""
+    bases, seeds = ("base", "seed 7"), ("seed 1", "seed 2", "seed 3", "seed 4")
+    far = [LN2] * 4
+    values = {(b, s): ([0.2 + 0.4 * i] * 4, far) for i, b in enumerate(bases) for s in seeds}
+    texts = hand_made(values, [0, 1, 0, 1], {base: [0, 1, 0, 1] for base in bases})
+    rows = [r for r in faithfulness(texts, AtteFaConfig((1, 2, 3, 4), (7,))) if r.setting == "published"]
+    mean = next(r for r in rows if r.subject == "all" and r.statistic == "mean")
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.4, 0.2, 0.6))
+    deviations = {r.reference: r.value for r in rows if r.statistic == "std"}
+    assert deviations == pytest.approx({"adversary seed": 0.0, "base seed": 0.4 / math.sqrt(2)})
+
+
+def test_deviations_by_source_leave_each_others_part_out():
+    """By hand: adversaries 0.1, 0.3 and 0.2, 0.4 of two bases. Within: variance 0.02 each. The bases' means 0.2 and 0.3
+    vary by 0.005, less than the 0.01 that their adversaries alone would make them: nothing is left for the base."""
+    values = {
+        (b, s): ([tvd] * 2, [LN2] * 2)
+        for b, tvds in (("base", (0.1, 0.3)), ("seed 7", (0.2, 0.4)))
+        for s, tvd in zip(("seed 1", "seed 2"), tvds, strict=True)
+    }
+    texts = hand_made(values, [0, 1], {"base": [0, 1], "seed 7": [0, 1]})
+    rows = [r for r in faithfulness(texts, AtteFaConfig((1, 2), (7,))) if r.setting == "published"]
+    deviations = {r.reference: r.value for r in rows if r.statistic == "std"}
+    assert deviations == pytest.approx({"adversary seed": math.sqrt(0.02), "base seed": 0.0})
+
+
+def test_the_variant_of_right_texts_counts_those():
+    values = {(b, "seed 1"): ([0.1, 0.2, 0.3, 0.4], [LN2] * 4) for b in ("base", "seed 7")}
+    texts = hand_made(values, [0, 1, 0, 1], {"base": [0, 1, 1, 0], "seed 7": [0, 0, 0, 0]})
+    rows = [r for r in faithfulness(texts, AtteFaConfig((1,), (7,))) if r.measure == "attefa" and r.statistic == "mean"]
+    n = {(r.setting, r.subject): r.n for r in rows}
+    assert {subject: n["right", subject] for subject in ("base", "seed 7", "all")} == {"base": 2, "seed 7": 2, "all": 3}
+    assert {n["published", subject] for subject in ("base", "seed 7", "all")} == {4}
+
+
+def test_the_height_over_all_seeds_is_of_each_seeds_first_adversary():
+    """The others are far from the first too, and not from the base alone: another curve."""
+    rows = [
+        {"measure": f"trained_adversary_{m}", "subject": "attention", "reference": "trained adversary", "setting": name,
+         "at": at, "example_id": text, "group": None, "statistic": "value", "value": value}
+        for name, height in (("seed 1", 0.1), ("seed 2", 0.3), ("seed 1, number 2", 0.9))
+        for at, jsd in ((0.0, 0.2), (1.0, 0.4))
+        for m, value in (("jsd", jsd), ("tvd", height))
+        for text in ("a", "b")
+    ] + [
+        {"measure": "predicted_class", "subject": name, "reference": None, "setting": None, "at": at,
+         "example_id": text, "group": None, "statistic": "value", "value": 1.0}
+        for name in ("seed 1", "seed 2", "seed 1, number 2") for at in (0.0, 1.0) for text in ("a", "b")
+    ]  # fmt: skip
+    texts = Texts(pd.DataFrame(rows), pd.Series({"a": 1, "b": 0}), ("no", "yes"), 0)
+    config = AdversaryConfig(lambdas=(0.0, 1.0), seeds=(1, 2), apart=2)
+    found = {r.setting: r.value for r in price_of_lying(texts, config) if r.measure == "trained_adversary_area"}
+    assert set(found) == {"seed 1", "seed 2", "seed 1, number 2", "all seeds"}
+    assert found["all seeds"] == pytest.approx((found["seed 1"] + found["seed 2"]) / 2)
+
+
+def test_heads_in_another_order_are_no_lie(tmp_path):
+    """A model whose heads stand in another order looks at the same words, as a test of it says."""
+    data = sources.load(str(write_reviews(tmp_path / "reviews.csv", 60)))
+    subject = train(data, replace(SPEC, heads=3), replace(RECIPE, epochs=1), seed=0)
+    order = [2, 0, 1]
+    other = copy.deepcopy(subject.model)
+    attend = other.attend
+    other.attend = lambda encoded, batch: attend(encoded, batch)[:, order]
+    swapped = replace(subject, model=other)
+    write_reached(tmp_path, swapped, subject, data.splits[DEV])
+    reached = json.loads((tmp_path / "reached.json").read_text())
+    assert [order[head] for head in reached["heads"]] == [0, 1, 2]
+    assert reached["jsd"] == pytest.approx(0, abs=1e-6)
+    (batch,) = subject.batches(data.splits[DEV][:6], 6)
+    assert not torch.allclose(says(swapped, batch)[1], says(subject, batch)[1], atol=1e-3)
+    assert torch.equal(Twin(swapped, reached).says(batch)[1], says(subject, batch)[1])
 
 
 def test_attefa_and_its_variants_on_a_hand_made_table():

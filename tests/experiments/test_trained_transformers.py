@@ -77,7 +77,7 @@ def test_texts_are_read_as_they_were_in_training(tuned, reading):
     with pytest.raises(InputError, match=r"attefa trains twins of .* which was without --max-length and --windows"):
         check_same_training(Request(data=str(data), experiments=("attefa",)), sources.load(str(data)), given)
     cut = replace(given, started_as=replace(given.started_as, max_length=8))
-    with pytest.raises(InputError, match="which was with --max-length 8. Give the same"):
+    with pytest.raises(InputError, match=r"which was with --max-length 8\. Give the same"):
         finetune.check_same_reading(cut, "attefa")
 
 
@@ -89,7 +89,7 @@ def test_another_tokenizer_is_refused(tuned, tmp_path):
     words = sorted(text["model"]["vocab"], key=text["model"]["vocab"].get)
     text["model"]["vocab"] = {word: i for i, word in enumerate([*words[:-2], words[-1], words[-2]])}
     (changed / "tokenizer.json").write_text(json.dumps(text))
-    with pytest.raises(InputError, match="attefa trains twins .* the vocabularies of their tokenizers differ"):
+    with pytest.raises(InputError, match=r"attefa trains twins .* the vocabularies of their tokenizers differ"):
         heatcheck.run("attefa", changed, data, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

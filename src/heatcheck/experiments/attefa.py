@@ -3,7 +3,7 @@
 1. Train a twin of the model with the one-shot loss TVD − JSD/ln 2: the same outputs, other attention, no λ.
 2. AtteFa = min(mean TVD / (mean JSD / ln 2), 1): 1 means that attention cannot move without the output, 0 that it is
    free. A ratio of means over texts, so it is the ratio that is resampled.  3. Repeated with other seeds of the
-   adversary, and of the model itself: both are sources of variance.
+   adversary, and of the model itself: both are sources of variance, and both are resampled, models first.
 
 Beyond the paper: any number of classes, pairs and questions, every encoder; several heads, compared after the best
 one-to-one matching; a pretrained transformer's last [CLS] rows. And two variants beside the published number:
@@ -37,7 +37,7 @@ from heatcheck.experiments.trained.models import PREDICTED, Trained, distance, p
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
 from heatcheck.experiments.trained_adversary import adversary_recipe, attended_words
 from heatcheck.measure.distributions import LN2, tvd
-from heatcheck.measure.resampling import means, over_models
+from heatcheck.measure.resampling import means, over_groups
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
@@ -126,7 +126,8 @@ def attefa(
 
 
 def faithfulness(texts: Texts, config: AtteFaConfig) -> Iterator[Score]:
-    """AtteFa of every base and adversary; over all of them the mean, and the standard deviation by its source."""
+    """AtteFa of every base and adversary; over all of them the mean, and the standard deviation by its source. `n` is
+    the number of texts that count: those that the base gets right, or all."""
     yield from texts.f1_rows("attefa_f1")
     moved, apart, uninformed = (
         texts.values(measure, ["subject", "reference"])
@@ -138,22 +139,36 @@ def faithfulness(texts: Texts, config: AtteFaConfig) -> Iterator[Score]:
         tvds, jsds, most = (_means(texts.drawn, t.values, counted) for t in (moved, apart, uninformed))
         found = ratio(tvds / most if variant == "relative" else tvds, jsds)
         for place, (base, seed) in enumerate(moved.columns):
-            yield texts.score("attefa", found[:, place], str(base), str(seed), setting=variant)
-        yield from _over_seeds(texts, found, moved.columns, variant)
+            n = int(counted[:, place].sum())
+            yield texts.score("attefa", found[:, place], str(base), str(seed), setting=variant, n=n)
+        by_base = {base: [i for i, (b, _) in enumerate(moved.columns) if b == base] for base, _ in moved.columns}
+        grouped = np.stack([found[:, places] for places in by_base.values()], axis=1)
+        yield from _over_seeds(texts, grouped, variant, n=int(counted.any(1).sum()))
 
 
-def _over_seeds(texts: Texts, found: Float[ndarray, "R M"], columns: list[Any], variant: str) -> Iterator[Score]:
-    mean = over_models(found, seed=texts.other_seed("attefa", variant))
-    yield texts.score("attefa", mean, "all", "all seeds", setting=variant)
-    by_base = {base: [i for i, (b, _) in enumerate(columns) if b == base] for base, _ in columns}
-    within = np.sqrt(np.mean([found[:, places].var(1) for places in by_base.values()], axis=0))
-    between = np.std([found[:, places].mean(1) for places in by_base.values()], axis=0)
-    for name, values, many in (
-        ("adversary seed", within, min(len(p) for p in by_base.values()) > 1),
-        ("base seed", between, len(by_base) > 1),
-    ):
-        if many:
-            yield texts.score("attefa", values, "all", name, statistic="std", setting=variant)
+def _over_seeds(texts: Texts, found: Float[ndarray, "R G M"], variant: str, *, n: int) -> Iterator[Score]:
+    """Of G bases with M adversaries each, `n` texts that count for one of them at least."""
+    mean = over_groups(found, seed=texts.other_seed("attefa", variant))
+    yield texts.score("attefa", mean, "all", "all seeds", setting=variant, n=n)
+    for source, values in deviations(found).items():
+        yield texts.score("attefa", values, "all", source, statistic="std", setting=variant, n=n)
+
+
+def deviations(found: Float[ndarray, "R G M"]) -> dict[str, Float[ndarray, "R"]]:
+    """Standard deviations (n − 1) over seeds of the adversary, and over seeds of the base. From the latter's variance
+    goes what the chance of M adversaries each adds to the bases' means, if M > 1; 0 if that is all of it.
+
+    >>> found = deviations(np.array([[[0.1, 0.2], [0.5, 0.6]]]))
+    >>> {source: values.round(4).item() for source, values in found.items()}
+    {'adversary seed': 0.0707, 'base seed': 0.2784}
+    """
+    _, bases, adversaries = found.shape
+    within = found.var(2, ddof=1).mean(1) if adversaries > 1 else np.zeros(len(found))
+    by_source = {"adversary seed": np.sqrt(within)} if adversaries > 1 else {}
+    if bases > 1:
+        between = found.mean(2).var(1, ddof=1) - within / adversaries
+        by_source["base seed"] = np.sqrt(np.maximum(between, 0))
+    return by_source
 
 
 def ratio(tvds: Float[ndarray, "R M"], jsds: Float[ndarray, "R M"]) -> Float[ndarray, "R M"]:

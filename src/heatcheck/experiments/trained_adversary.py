@@ -183,15 +183,15 @@ def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
     yield from texts.f1_rows("trained_adversary_f1")
     moved = texts.values("trained_adversary_tvd", ["setting", "at"])
     apart = texts.values("trained_adversary_jsd", ["setting", "at"])
-    names = list(dict.fromkeys(str(name) for name, _ in moved.columns))
-    areas = []
-    for name in names:
+    areas = {}
+    for name in dict.fromkeys(str(name) for name, _ in moved.columns):
         here = [i for i, (setting, _) in enumerate(moved.columns) if setting == name]
         tvds, jsds = (means(texts.drawn, table.values[:, here]) for table in (moved, apart))
-        areas.append(area(jsds, tvds))
-        yield texts.score("trained_adversary_area", areas[-1], "attention", "trained adversary", setting=name)
-    if len(names) > 1:
-        all_seeds = over_models(np.stack(areas, axis=1), seed=texts.other_seed("area"))
+        areas[name] = area(jsds, tvds)
+        yield texts.score("trained_adversary_area", areas[name], "attention", "trained adversary", setting=name)
+    first = [f"seed {seed}" for seed in config.seeds]  # further ones had to be far from these too
+    if len(first) > 1:
+        all_seeds = over_models(np.stack([areas[name] for name in first], axis=1), seed=texts.other_seed("area"))
         yield texts.score("trained_adversary_area", all_seeds, "attention", "trained adversary", setting="all seeds")
     far = {key: texts.f1[key] for key, jsd in zip(apart.columns, apart.values.mean(0), strict=True) if jsd > FAR}
     if far:

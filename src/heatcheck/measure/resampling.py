@@ -36,10 +36,24 @@ def f1_scores(
 
 def over_models(values: Float[ndarray, "R M"], *, seed: int) -> Float[ndarray, "R"]:
     """Mean over the models, which are resampled too; row 0 is the plain mean."""
-    rows, models = values.shape
-    chosen = np.random.default_rng(seed).integers(0, models, (rows, models))
-    chosen[0] = np.arange(models)
-    return np.asarray(np.take_along_axis(values, chosen, axis=1).mean(1))
+    return over_groups(values[:, None, :], seed=seed)
+
+
+def over_groups(values: Float[ndarray, "R G M"], *, seed: int) -> Float[ndarray, "R"]:
+    """Mean over groups of models, which depend on what their group shares: groups are resampled, then the models of
+    each. Row 0 is the plain mean.
+
+    >>> values = np.tile(np.array([[0.0, 0.0], [1.0, 1.0]]), (1000, 1, 1))
+    >>> sorted(set(over_groups(values, seed=0).tolist())), over_groups(values, seed=0)[0].item()
+    ([0.0, 0.5, 1.0], 0.5)
+    """
+    rows, groups, models = values.shape
+    rng = np.random.default_rng(seed)
+    within = rng.integers(0, models, values.shape)
+    which = rng.integers(0, groups, (rows, groups))
+    within[0], which[0] = np.arange(models), np.arange(groups)
+    drawn = np.take_along_axis(values, which[:, :, None], axis=1)
+    return np.asarray(np.take_along_axis(drawn, within, axis=2).mean((1, 2)))
 
 
 def interval(values: Float[ndarray, "R"]) -> Interval:

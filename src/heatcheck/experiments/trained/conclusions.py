@@ -81,13 +81,15 @@ class Texts:
         statistic: str = "mean",
         setting: str | None = None,
         at: float | None = None,
+        n: int | None = None,
     ) -> Score:
+        """`n`: how many texts it is of, if not of all."""
         found = interval(values) if len(self.names) > 1 else Interval(float(values[0]), None, None)
         if np.isnan(found.value):
             return Score(measure, None, subject, reference, statistic=statistic, setting=setting, at=at, reason="0/0")
         return Score(
             measure, found.value, subject, reference, statistic=statistic, setting=setting, at=at, low=found.low,
-            high=found.high, n=len(self.names),
+            high=found.high, n=len(self.names) if n is None else n,
         )  # fmt: skip
 
     def other_seed(self, *what: str) -> int:
