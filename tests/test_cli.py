@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from heatcheck.api import Run
 from heatcheck.data.readers import READERS
 from heatcheck.models import checkpoint
 from tests.toys import random_examples, small_subject, write_reviews
@@ -32,6 +33,19 @@ def test_audit_prints_a_verdict_and_writes_a_report(heatcheck):
     Path("run/report.html").unlink()
     assert heatcheck("report", "run")[:2] == (0, "run/report.html\n")
     assert Path("run/report.html").exists()
+
+
+def test_the_demo_on_a_small_slice(heatcheck):
+    """`make demo` as it is, packaged reviews and vectors and BiLSTM, but for one epoch and few texts."""
+    code, out, err = heatcheck("audit", "--out", "runs/demo", "--epochs", "1", "--limit", "20", "--threads", "1")
+    assert code == 0
+    assert "Report: runs/demo/report.html" in out
+    assert "words have a pretrained vector (packaged)." in err
+    run = Run("runs/demo")
+    assert run.description["dataset"]["name"] == "movie-reviews"
+    assert run.description["model"]["name"] == "bilstm-additive"
+    assert {"tau_gradient", "tau_loo", "permutation_tvd", "adversarial_jsd"} <= set(run.scores["measure"])
+    assert "<script" in Path("runs/demo/report.html").read_text(encoding="utf-8")
 
 
 def test_train_then_run_one_experiment(heatcheck):

@@ -1,4 +1,4 @@
-"""Whole runs: the demo's path on a small slice, the same bytes for the same seed, and real kills."""
+"""Whole runs: a small audit, the same bytes for the same seed, and real kills."""
 
 import json
 import os
