@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from heatcheck.errors import InputError
 from heatcheck.models import checkpoint
@@ -55,6 +56,31 @@ def test_pickles_are_refused(folder, tmp_path):
     (folder / "heatcheck.json").unlink()
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04N.")
     refused(folder, "holds pytorch_model.bin, a pickle, which can run code when loaded and is refused.")
+
+
+def changed(folder, change):
+    description = folder / "heatcheck.json"
+    content = json.loads(description.read_text())
+    change(content)
+    description.write_text(json.dumps(content))
+
+
+def test_another_vocabulary_is_refused(folder):
+    """The weights know which words they were trained with."""
+    changed(folder, lambda content: content["vocabulary"]["words"].reverse())
+    refused(
+        folder, "heatcheck.json: its words are not those that the weights were trained with. Changed, or written by"
+    )
+
+
+def test_a_vocabulary_of_another_size_is_refused_even_where_the_weights_know_no_words(folder):
+    """Checkpoints of before say nothing of their words; they are read all the same."""
+    weights = load_file(folder / "model.safetensors")
+    save_file(weights, folder / "model.safetensors")
+    changed(folder, lambda c: c.update(weights_sha256=checkpoint.fingerprint(folder / "model.safetensors")))
+    assert checkpoint.load(folder).reader
+    changed(folder, lambda content: content["vocabulary"]["words"].append("surplus"))
+    refused(folder, "words for a model of")
 
 
 def test_another_format_is_refused(folder):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -38,6 +38,7 @@ FIELDS = {
     "vocabulary",
 }
 WEIGHTS, DESCRIPTION = "model.safetensors", "heatcheck.json"
+VOCABULARY = "vocabulary"  # beside the weights: fingerprint of the words and rules by which texts are read
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
 
@@ -48,7 +49,8 @@ def save(subject: Subject[AttentionModel], folder: Path) -> None:
         raise TypeError(f"{subject.name} is not one of our own trained models.")
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: value.detach().cpu().contiguous() for name, value in subject.model.state_dict().items()}
-    save_file(weights, folder / WEIGHTS)
+    read_by = {"words": vocabulary.words, "rules": asdict(vocabulary.rules), "max_length": vocabulary.max_length}
+    save_file(weights, folder / WEIGHTS, {VOCABULARY: _digest(read_by)})
     write_json(
         folder / DESCRIPTION,
         {
@@ -63,11 +65,7 @@ def save(subject: Subject[AttentionModel], folder: Path) -> None:
             "history": [asdict(e) for e in subject.history],
             "notes": subject.notes,
             "weights_sha256": fingerprint(folder / WEIGHTS),
-            "vocabulary": {
-                "words": vocabulary.words,
-                "rules": asdict(vocabulary.rules),
-                "max_length": vocabulary.max_length,
-            },
+            "vocabulary": read_by,
         },
     )
     shutil.copymode(folder / DESCRIPTION, folder / WEIGHTS)  # which safetensors writes for its owner alone
@@ -84,6 +82,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionMod
             f"expected {content['weights_sha256'][:12]}…). Copy the folder again or train anew."
         )
     try:
+        _check_vocabulary(content, path / WEIGHTS)
         return _subject(content, load_file(path / WEIGHTS), f"{found}-{fingerprint(path / DESCRIPTION)}", device)
     except (SafetensorError, RuntimeError) as error:
         raise InputError(
@@ -94,6 +93,21 @@ def load(path: Path, device: torch.device | str = "cpu") -> Subject[AttentionMod
         raise InputError(
             f"{path / DESCRIPTION}: {what}. Changed, or written by another heatcheck; train anew."
         ) from error
+
+
+def _check_vocabulary(content: dict[str, Any], weights: Path) -> None:
+    """A word's place in the list is its row in the weights, which therefore know the list. (Older ones do not.)"""
+    words, size = len(content["vocabulary"]["words"]), content["spec"]["vocabulary_size"]
+    if words != size:
+        raise ValueError(f"{words:,} words for a model of {size:,}")
+    with safe_open(weights, "pt") as file:
+        known = (file.metadata() or {}).get(VOCABULARY)
+    if known is not None and known != _digest(content["vocabulary"]):
+        raise ValueError("its words are not those that the weights were trained with")
+
+
+def _digest(vocabulary: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(vocabulary, sort_keys=True).encode()).hexdigest()
 
 
 def _subject(
