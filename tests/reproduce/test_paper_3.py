@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -138,6 +139,20 @@ def test_table_3_is_the_definition_of_each_column(blocks, ran):
     assert cells[12].startswith(f"{number(found.mean(), 4)} ± {number(found.std(), 4)} [")
     assert row(blocks["table-3"], "| Mock-1 | LSTM |")[2] == "1"
     assert row(blocks["seeds"], "| Mock-1 | MLP |")[2] == f"50: {number(found[0], 4)}, 257: {number(found[1], 4)}"
+
+
+def test_the_picture_has_every_seed_and_the_papers_mean_at_its_place(blocks, ran):
+    drawn = ElementTree.fromstring(blocks["paper-3-figure-1.svg"])
+    paths = list(drawn.iter("{http://www.w3.org/2000/svg}path"))
+    ours = [float(p.get("transform")[10:].split()[0]) for p in paths if p.get("class") == "ours"][2:]  # after the key
+    names = ["mock-1-mlp", "mock-1-bilstm", "mock-2-mlp", "mock-4q-mlp"]
+    assert ours == pytest.approx([128 + 416 * value for name in names for value in attefa(ran, name)], abs=0.06)
+    means = [float(re.search(r"M([\d.]+) [\d.-]+V", p.get("d"))[1]) for p in paths if p.get("class") == "paper"][1:]
+    data = dict.fromkeys(name for name, _ in TABLE_3)
+    expected = [128 + 416 * TABLE_3[name, encoder].attefa.mean for name in data for encoder in (MLP, LSTM)]
+    assert means == pytest.approx(expected, abs=0.06)
+    said = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Mock-1", "SST", "AG News ¹", "MLP", "LSTM"} <= set(said)
 
 
 def test_the_epoch_is_the_best_of_each_adversary(blocks, ran):

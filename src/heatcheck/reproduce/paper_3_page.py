@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from heatcheck.measure.resampling import interval
+from heatcheck.reproduce.lanes import Group, Lane, picture
 from heatcheck.reproduce.page import NOT_YET, Lines, against, between, heading, joined, line, number, spread
 from heatcheck.reproduce.paper_3 import CASES, FULL_CASES, LSTM, MLP, MOCK, TABLES, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3, Spread
@@ -20,6 +21,7 @@ from heatcheck.reproduce.paper_3_runs import Attacked, read_attacked
 
 TITLES = {"sst-full": "SST", "agnews": "AG News ¹", "imdb-paper": "IMDB"}
 MODELS = {MLP: "MLP", LSTM: "LSTM"}
+PICTURE = "paper-3-figure-1.svg"
 FULL_ONLY = "with --full"
 PART = "¹ 7,882 of the paper's 51,000 training texts are here: the row is not comparable."
 DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are doubled here."
@@ -40,6 +42,7 @@ def page(out: Path) -> dict[str, str]:
             "frequency": lambda: frequency(runs),
             "variants": lambda: variants(runs),
             "seeds": lambda: seeds(runs),
+            PICTURE: lambda: drawn(runs),
             **{name: partial(extension, runs, name) for name in EXTENSIONS},
         }
     )
@@ -183,6 +186,18 @@ def seeds(runs: Runs) -> Lines:
         if run is not None:
             cells = (f"{seed}: {number(value, 4)}" for seed, value in zip(run.seeds, run.by_seed, strict=True))
             yield line(title(dataset), MODELS[encoder], ", ".join(cells))
+
+
+def drawn(runs: Runs) -> Lines:
+    """Figure 1 as a picture, mock data too."""
+    groups = []
+    for dataset in dict.fromkeys(data for data, _ in TABLE_3):
+        lanes = []
+        for encoder, name in MODELS.items():
+            run = runs.get(f"{dataset}-{encoder}")
+            lanes.append(Lane(name, [] if run is None else run.by_seed, *TABLE_3[dataset, encoder].attefa))
+        groups.append(Group(title(dataset), lanes))
+    yield picture(groups)
 
 
 def extension(runs: Runs, what: str) -> Lines:

@@ -35,14 +35,20 @@ def picture(panels: Sequence[Panel]) -> str:
         f'<g transform="translate({WIDTH * place} 0)">{"".join(_panel(panel, highest))}</g>'
         for place, panel in enumerate(panels)
     )
+    return framed(width, HEIGHT, inner)
+
+
+def framed(width: float, height: float, inner: str) -> str:
+    """A picture of that size on white."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}" '
-        f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>{inner}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" font-family="sans-serif" font-size="12">'
+        f'<rect width="100%" height="100%" fill="white"/>{inner}</svg>'
     )
 
 
 def _panel(panel: Panel, highest: float) -> Iterator[str]:
-    yield _text(LEFT, 18, panel.title, "start")
+    yield lettering(LEFT, 18, panel.title, "start")
     yield from _axes(highest)
     for points, colour, dashes in ((panel.papers, PAPERS, "4 3"), (panel.ours, OURS, "none")):
         places = [_place(point, highest) for point in sorted(points)]
@@ -51,20 +57,20 @@ def _panel(panel: Panel, highest: float) -> Iterator[str]:
         yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places)
     for sign, point in panel.marks:
         x, y = _place(point, highest)
-        yield _text(x, y + 4, sign, "middle", "#b5341f")
+        yield lettering(x, y + 4, sign, "middle", "#b5341f")
 
 
 def _axes(highest: float) -> Iterator[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     yield f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="#333"/>'
     for tick in (0, 0.2, 0.4, 0.6):
-        yield _text(_place(Point(tick, 0), highest)[0], bottom + 16, f"{tick:g}", "middle")
+        yield lettering(_place(Point(tick, 0), highest)[0], bottom + 16, f"{tick:g}", "middle")
     step = 0.05 if highest < 0.4 else 0.2
     for number in range(int(highest / step) + 1):
         value = step * number
-        yield _text(LEFT - 5, _place(Point(0, value), highest)[1] + 4, f"{value:g}", "end")
-    yield _text((LEFT + right) / 2, HEIGHT - 10, "mean JSD of attention", "middle")
-    yield _text(LEFT + 4, TOP + 4, "mean TVD of outputs", "start", "#555")
+        yield lettering(LEFT - 5, _place(Point(0, value), highest)[1] + 4, f"{value:g}", "end")
+    yield lettering((LEFT + right) / 2, HEIGHT - 10, "mean JSD of attention", "middle")
+    yield lettering(LEFT + 4, TOP + 4, "mean TVD of outputs", "start", "#555")
 
 
 def _place(point: Point, highest: float) -> tuple[float, float]:
@@ -72,5 +78,5 @@ def _place(point: Point, highest: float) -> tuple[float, float]:
     return x, HEIGHT - BOTTOM - point.tvd / highest * (HEIGHT - TOP - BOTTOM)
 
 
-def _text(x: float, y: float, said: str, anchor: str, colour: str = "#222") -> str:
+def lettering(x: float, y: float, said: str, anchor: str, colour: str = "#222") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(said)}</text>'
