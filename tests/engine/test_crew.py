@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from heatcheck.engine.crew import EVERY
 from heatcheck.results import TABLES
 from tests.toys import write_reviews
 
@@ -42,6 +43,53 @@ def table_bytes(folder: Path) -> dict[str, bytes]:
 
 def epochs_begun(out: Path) -> int:
     return len(list((out / "steps").glob(".training-*.partial/resume.safetensors")))
+
+
+WAITING = """
+import os, sys, time
+from pathlib import Path
+import joblib
+from heatcheck.engine.crew import with_parent
+def wait(folder, parent):
+    with with_parent(parent):
+        (folder / str(os.getpid())).touch()
+        while True:
+            time.sleep(0.05)
+if __name__ == "__main__":
+    joblib.Parallel(n_jobs=2)(joblib.delayed(wait)(Path(sys.argv[1]), os.getpid()) for _ in range(2))
+"""
+
+
+def is_running(pid: int) -> bool:
+    """Ended ones may stand in the list of processes until somebody asks for their exit code."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
+def test_workers_end_with_their_parent(tmp_path):
+    folder = tmp_path / "workers"
+    folder.mkdir()
+    (tmp_path / "waiting.py").write_text(WAITING)
+    parent = subprocess.Popen([sys.executable, tmp_path / "waiting.py", folder])
+    deadline = time.monotonic() + 60
+    while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    workers = [int(p.name) for p in folder.iterdir()]
+    assert len(workers) == 2
+    time.sleep(3 * EVERY)
+    assert all(map(is_running, workers))  # as long as it lives
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    deadline = time.monotonic() + 10
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = [worker for worker in workers if is_running(worker)]
+    for worker in left:
+        os.kill(worker, signal.SIGKILL)
+    assert not left
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ class Crew:
                 self.perform(job, done, functools.partial(_ahead, progress, before))
         elif missing:
             with self._watched(missing, done, progress):
-                tasks = (joblib.delayed(_perform)(self, job, dict(done)) for job in missing)
+                tasks = (joblib.delayed(_perform)(self, job, dict(done), os.getpid()) for job in missing)
                 joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
         return [self.place(job, done) for job in jobs]
 
@@ -111,7 +112,7 @@ class Crew:
             watcher.join()
 
 
-def _perform(crew: Crew, job: Job, done: Mapping[str, Path]) -> None:
+def _perform(crew: Crew, job: Job, done: Mapping[str, Path], parent: int) -> None:
     """In a process of its own."""
     file = Store.partial(crew.place(job, done)) / DONE
     last = 0.0
@@ -122,7 +123,28 @@ def _perform(crew: Crew, job: Job, done: Mapping[str, Path]) -> None:
             file.write_text(f"{units:.3f}", encoding="utf-8")
             last = time.monotonic()
 
-    crew.perform(job, done, report)
+    with with_parent(parent):
+        crew.perform(job, done, report)
+
+
+@contextlib.contextmanager
+def with_parent(parent: int) -> Iterator[None]:
+    """Inside, this process ends at once when its parent is gone: nobody waits for its work. What a job has saved so far
+    was saved whole, so that the next run goes on from there."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(EVERY):
+            if os.getppid() != parent:
+                os._exit(1)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 def _so_far(place: Path, units: int) -> float:
