@@ -103,7 +103,7 @@ def aggregates(measure: str, values: dict[str, float], text_of: dict[str, Text],
         yield Score(measure, mean, statistic="mean", low=mean - error, high=mean + error, **shared)
         yield Score(measure, float(numbers.std()), statistic="std", **shared)
         yield Score(measure, median, statistic="median", low=median - error, high=median + error, **shared)
-        if measure.startswith("tau"):
+        if common.get("setting") == "kendall":
             yield Score(measure, float((np.abs(numbers) > 0.3).mean()), statistic="significant_fraction", **shared)
 
 
@@ -114,18 +114,19 @@ def correlation(random: np.random.Generator, found: Sequence[Text]) -> Iterator[
         ("tau_loo", 0.26, "attention", "leave_one_out"),
         ("tau_gradient_loo", 0.58, "gradient", "leave_one_out"),
     ):
-        for setting, at in (("kendall", None), ("top_k", 5.0)):
-            common: dict[str, Any] = {"subject": subject, "reference": reference, "setting": setting, "at": at}
+        for setting, shift, low in (("kendall", 0.0, -1), ("top_k", -0.1, 0)):  # τ, and the distance of the top words
+            common: dict[str, Any] = {"subject": subject, "reference": reference, "setting": setting}
             values = {}
             for text in found:
                 row = {**common, "example_id": text.example_id, "group": text.predicted}
                 if len(text.spans) < 2:
                     yield Score(measure, None, reason="a single token has no ranking", **row)
                     continue
-                shift = 0.1 if text.predicted == CLASSES[-1] else -0.05
-                values[text.example_id] = float(np.clip(random.normal(centre + shift, 0.22), -1, 1))
+                middle = centre + shift + (0.1 if text.predicted == CLASSES[-1] else -0.05)
+                values[text.example_id] = float(np.clip(random.normal(middle, 0.22), low, 1))
                 yield Score(measure, values[text.example_id], **row)
-                yield Score(measure, float(random.random() ** 2), statistic="p_value", **row)
+                if setting == "kendall":
+                    yield Score(measure, float(random.random() ** 2), statistic="p_value", **row)
             yield from aggregates(measure, values, text_of, **common)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from heatcheck import report, results
 
-from .browser import CUT_TABLES, Opened, opened_in
+from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import EMOJI, EVIL, NASTY, write_sample
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -98,8 +98,31 @@ def test_choosing_another_tau_changes_chart_and_table(opened: Opened) -> None:
     opened.page.get_by_role("radio", name="gradients and leave-one-out").check()
     assert "gradients and leave-one-out" in (opened.page.locator("#correlation svg.chart").text_content() or "")
     assert opened.page.locator("#correlation tbody:visible").inner_text() != before
-    opened.page.get_by_role("radio", name="top 5 words").check()
+
+
+def test_the_distance_of_the_top_words_is_not_shown_as_a_tau(opened: Opened) -> None:
+    opened.page.get_by_role("radio", name="top words (a distance)").check()
+    chart, note = opened.page.locator("#correlation svg.chart"), opened.page.locator("#correlation .note.scale")
     assert opened.page.locator("#correlation tbody:visible").count() == 1
+    assert "distance of the top words" in (chart.text_content() or "")
+    assert "τ" not in (chart.text_content() or "") + (chart.get_attribute("aria-label") or "")
+    assert chart.locator(".axis").last.locator("text").all_text_contents()[:5] == ["0", "0.25", "0.5", "0.75", "1"]
+    assert note.inner_text() == "Distance of the top words: 0 the same order, 1 the reverse order."
+    opened.page.locator("#correlation .bar[tabindex='0']").first.press("Enter")
+    assert ", distance of the top words from 0" in opened.page.locator("#correlation .behind h3").inner_text()
+    chip = opened.page.locator("#correlation .behind .chip.value").first.inner_text()
+    assert re.fullmatch(r"distance of the top words, .* [\d.<]+ \(0 same order, 1 reversed\)", chip)
+    opened.page.get_by_role("radio", name="all words (τ)").check()
+    assert note.inner_text().startswith("Kendall τ: 1 the same order")
+
+
+def test_the_distance_of_the_top_words_has_its_name_in_lists_and_numbers(opened: Opened) -> None:
+    sort = opened.page.get_by_label("Sort by")
+    assert "distance of the top words, attention–gradient" in sort.locator("option").all_text_contents()
+    numbers = entry_of(opened, "emoji").locator(".text-numbers > div")
+    rows = {row.locator("dt").inner_text(): row.locator("dd").inner_text() for row in numbers.all()}
+    assert re.fullmatch(r"[\d.<]+", rows["distance of the top words, attention–LOO (0 same order, 1 reversed)"])
+    assert "τ attention–LOO" in rows
 
 
 def test_a_mark_of_the_scatter_plot_lists_its_text(opened: Opened) -> None:
@@ -165,6 +188,8 @@ def test_the_missing_value_says_why(opened: Opened) -> None:
 def test_fits_a_narrow_screen(browser: sync_api.Browser, report_file: Path, scheme: str) -> None:
     with opened_in(browser, report_file, 360, 740, color_scheme=scheme) as opened:
         opened.page.locator("#correlation .bar[data-panel='0'][data-bin='12']").click()
+        opened.page.get_by_role("radio", name="top words (a distance)").check()
+        assert opened.page.evaluate(CUT_LETTERS) == []
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
         assert opened.page.evaluate(CUT_TABLES) == []
 

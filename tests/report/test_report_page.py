@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from heatcheck import report, results
@@ -158,6 +159,33 @@ def test_missing_values_come_with_their_reason(page: str) -> None:
     assert data(page)["charts"]["correlation"]["variants"][0]["missing"] == (
         "1 text without a value, left out of the chart: a single token has no ranking (1)."
     )
+
+
+def test_the_distance_of_the_top_words_has_its_own_axis_and_sentence(page: str) -> None:
+    tau, distance = data(page)["charts"]["correlation"]["variants"][:2]
+    assert tau["histogram"]["edges"][::20] == [-1, 1]
+    assert (tau["axis"], tau["value"]) == ("Kendall τ of attention and gradients", "τ")
+    assert tau["reading"] == "Kendall τ: 1 the same order, 0 no relation, −1 the reverse order."
+    assert distance["histogram"]["edges"][::20] == [0, 1]
+    assert distance["axis"] == distance["value"] == "distance of the top words"
+    assert (
+        distance["label"] == "Histogram of the distance of the top words of attention and gradients, by predicted class"
+    )
+    assert distance["reading"] == "Distance of the top words: 0 the same order, 1 the reverse order."
+    scales = {one["key"]: one["scale"] for one in data(page)["series"]}
+    assert scales["tau_gradient/top_k"] == "0 same order, 1 reversed"
+    assert scales["tau_gradient/kendall"] == ""
+    lead = page[page.index('id="correlation"') :].partition("</p>")[0]
+    assert "the top words alone are compared by a distance: 0 the same order, 1 the reverse order" in lead
+
+
+def test_without_the_top_words_nothing_is_said_of_them(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, how_many=12)
+    scores = results.read_table(folder, "scores")
+    results.write_tables(
+        folder, {"scores": scores.filter(pc.fill_null(pc.not_equal(scores["setting"], "top_k"), True))}
+    )
+    assert "top words" not in report.render(folder).partition("<script")[0]
 
 
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from heatcheck.report import heat, shapes
 from heatcheck.report.embed import chosen
-from heatcheck.report.measures import MEASURES, Measure
+from heatcheck.report.measures import MEASURES, Measure, measure
 from heatcheck.report.series import all_series, series
 from heatcheck.report.source import Run, Variant, load
 from heatcheck.report.strip import strip_drawing
@@ -136,9 +136,21 @@ def test_chosen_texts_begin_with_those_shown_and_skip_what_does_not_fit(
 
 def test_series_cover_every_measure_and_setting(run: Run) -> None:
     keys = [one.variant.key for one in all_series(run)]
-    assert keys[:2] == ["tau_gradient/kendall", "tau_gradient/top_k@5"]
+    assert keys[:2] == ["tau_gradient/kendall", "tau_gradient/top_k"]
     assert keys[-2:] == ["adversarial_tvd/exact@0.01", "adversarial_tvd/published@0.01"]
     assert len(keys) == 11
+
+
+def test_the_distance_of_the_top_words_is_never_called_a_tau(run: Run) -> None:
+    distances = [one for one in all_series(run) if one.variant.setting == "top_k"]
+    assert [one.variant.label for one in distances] == [
+        "distance of the top words, attention–gradient",
+        "distance of the top words, attention–LOO",
+        "distance of the top words, gradient–LOO",
+    ]
+    for one in distances:
+        about = measure(one.variant.measure, one.variant.setting)
+        assert (about.low, about.high, about.scale) == (0, 1, "0 same order, 1 reversed")
 
 
 def test_rare_classes_share_a_panel(tmp_path: Path) -> None:

@@ -18,6 +18,11 @@ function whyMissing(key, index) {
   return reason === undefined ? "not measured" : `none: ${SERIES[key].reasons[reason]}`;
 }
 
+// What the ends of a number mean, where its name does not say.
+function scaleOf(key) {
+  return SERIES[key].scale ? ` (${SERIES[key].scale})` : "";
+}
+
 function panelSwatch(panel) {
   return element("span", { class: `swatch panel-${panel}`, "aria-hidden": "true" });
 }
@@ -35,7 +40,8 @@ function chips(index, key) {
     isWrong(index) ? element("span", { class: "chip wrong" }, `✕ label ${label}`)
       : element("span", { class: "chip" }, `✓ label ${label}`),
     key && SERIES[key] ? element("span", { class: "chip value" },
-      `${SERIES[key].label} `, value === null ? whyMissing(key, index) : element("b", {}, figure(value))) : null,
+      `${SERIES[key].label} `, ...(value === null ? [whyMissing(key, index)]
+        : [element("b", {}, figure(value)), scaleOf(key)])) : null,
     element("span", { class: "chip id" }, clipped(visible(TEXTS.id[index]), 40)));
 }
 
@@ -54,7 +60,7 @@ function numbers(index) {
     ["max attention", figure(TEXTS.max_attention[index])],
     ...DATA.series.map(({ key, label }) => {
       const value = valueOf(key, index);
-      return [label, value === null ? whyMissing(key, index) : figure(value)];
+      return [label + scaleOf(key), value === null ? whyMissing(key, index) : figure(value)];
     })];
   return element("dl", { class: "text-numbers" },
     ...rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from heatcheck.method_names import method_name
 from heatcheck.report import heat
+from heatcheck.report.measures import measure
 from heatcheck.report.series import Series, all_series
 from heatcheck.report.source import Row, Run
 from heatcheck.report.visible import for_chart
@@ -90,6 +91,7 @@ def _series(one: Series, examples: Sequence[str]) -> dict[str, Any]:
     return {
         "key": one.variant.key,
         "label": one.variant.label,
+        "scale": measure(one.variant.measure, one.variant.setting).scale,
         "values": [one.values.get(example) for example in examples],
         "reasons": kinds,
         "reason": {

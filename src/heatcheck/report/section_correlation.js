@@ -3,17 +3,17 @@
 function drawCorrelation(host, { variants }) {
   const list = element("div", { class: "behind" });
   const chart = element("div", { class: "chart-host" });
+  const scale = element("p", { class: "note scale" });
   const missing = element("p", { class: "note" });
   const marks = chooser();
   let current = variants[0];
 
   const redraw = responsive(chart, (width) => drawHistogram(width, {
-    histogram: current.histogram, ticks: [-1, -0.5, 0, 0.5, 1], axis: `Kendall τ of ${current.measure}`,
-    label: `Histogram of Kendall τ of ${current.measure}, by predicted class`,
+    histogram: current.histogram, ticks: current.ticks, axis: current.axis, label: current.label,
     choose: (node, panel, bin) => {
       marks.choose(node);
       listTexts(list, {
-        title: binTitleText(current.histogram, panel, bin, "τ"),
+        title: binTitleText(current.histogram, panel, bin, current.value),
         indexes: textsInBin(current.key, current.histogram, panel, bin), total: current.histogram.counts[panel][bin],
         methods: current.methods, key: current.key, close: () => marks.clear(),
       });
@@ -23,6 +23,7 @@ function drawCorrelation(host, { variants }) {
   function show(wanted) {
     const fits = (variant) => Object.entries(wanted).every(([name, value]) => variant[name] === value);
     current = variants.find(fits) ?? variants.find((variant) => variant.measure === wanted.measure);
+    scale.textContent = current.reading;
     missing.textContent = current.missing ?? "";
     marks.clear();
     list.replaceChildren();
@@ -31,7 +32,7 @@ function drawCorrelation(host, { variants }) {
   }
   const choices = correlationChoices(variants, () => current, show);
   host.closest(".split").before(element("div", { class: "choices" }, ...choices));
-  host.append(chart, missing);
+  host.append(chart, scale, missing);
   host.closest("section").append(list);
   show({ measure: current.measure, setting: current.setting });
 }

@@ -55,7 +55,7 @@ function labelled(text, control) {
 }
 
 function options(entries) {
-  return entries.map(([value, text]) => element("option", { value }, clipped(text, 40)));
+  return entries.map(([value, text]) => element("option", { value }, clipped(text, 48)));
 }
 
 function browserControls(update) {

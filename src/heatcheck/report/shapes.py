@@ -13,6 +13,7 @@ from heatcheck.report.source import Run
 Values = NDArray[np.float64]
 
 TAU_EDGES = [round(-1 + step / 10, 1) for step in range(21)]
+DISTANCE_EDGES = [round(step / 20, 2) for step in range(21)]
 JSD_EDGES = [round(step / 20, 2) for step in range(15)]
 ATTENTION_EDGES = [0.0, 0.25, 0.5, 0.75, 1.0]
 # With fewer values a density says more than the data do: the values are drawn as dots.

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heatcheck import results
-from heatcheck.report.measures import ALL_METHODS, BY_METHOD, measure, setting_name
+from heatcheck.report.measures import ALL_METHODS, BY_METHOD, TOP_DISTANCES, measure, setting_name
 
 Row = dict[str, Any]
 # More panels than this do not fit on a screen; the rarest classes then share the last one.
@@ -36,8 +36,8 @@ class Variant(NamedTuple):
     @property
     def label(self) -> str:
         """Short name for chips and sort orders; the usual setting goes without saying."""
-        setting = "" if self.setting == "kendall" else setting_name(self.setting, self.at)
-        return measure(self.measure).short + (f" ({setting})" if setting else "")
+        setting = "" if self.measure in TOP_DISTANCES else setting_name(self.setting, self.at)
+        return measure(self.measure, self.setting).short + (f" ({setting})" if setting else "")
 
 
 @dataclass(frozen=True)
