@@ -62,6 +62,11 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
         (["correlation", "--seeds", "1,2"], "--seeds is not for correlation"),
         (["guided_mlp", "--guides", "moon"], "moon"),
         (["trained_adversary", "--select-on", "luck"], "luck"),
+        (["trained_adversary", "--lambdas", "nan"], "λ = nan is not a number"),
+        (["trained_adversary", "--stop-at", "inf"], "cannot stop at a JSD of inf"),
+        (["seed_variance", "--seeds", "0,1"], "0 is the seed of mlp-additive itself"),
+        (["guided_mlp", "--guides", "uniform,uniform"], "the guide uniform is named twice"),
+        (["guided_mlp", "--guides", "uniform,file:nothere.jsonl"], "nothere.jsonl: there is no such file of weights"),
     ],
 )
 def test_wrong_flags_get_a_sentence_and_leave_nothing(model, tmp_path, capsys, flags, said):

@@ -114,7 +114,8 @@ def test_the_papers_seeds_make_way_for_that_of_the_model(model):
         assert any("10 takes its place" in note for note in EXPERIMENTS[test].notes(config, Base("m", 257)))
         assert not EXPERIMENTS[test].notes(config, Base("m", 0))
     assert [job.seed for job in EXPERIMENTS["seed_variance"].models(subject, SeedConfig((4, 9)), {})] == [4, 9]
-    assert SeedConfig().seeds == PAPER_2
+    with pytest.raises(InputError, match="50 is the seed of m itself"):  # which is nobody's default
+        EXPERIMENTS["attefa"].check_base(AtteFaConfig(bases=PAPER_2[:2]), Base("m", 50))
 
 
 def test_one_seed_and_the_start_of_the_model_are_noted():

@@ -18,7 +18,7 @@ from heatcheck.models.finetune import check_same_reading
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject
+from heatcheck.models.subject import Spec, Subject
 from heatcheck.models.training import check_trainable
 from heatcheck.models.uniform import check_replaceable, is_replaceable
 from heatcheck.request import Request
@@ -85,16 +85,16 @@ def check_same_training(request: Request, data: Dataset, given: Subject[Any]) ->
 
 def base_of(request: Request, given: Subject[Any] | None) -> Base:
     """The model under test, given or to be trained."""
-    spec = request.spec if given is None else given.spec
-    fixed = (
-        spec.weighting == "uniform"
-        if isinstance(spec, ModelSpec)
-        else isinstance(spec, TransformerSpec) and spec.uniform
-    )
     if given is None:
-        return Base(request.spec.short_name, request.seed, fixed)
+        return Base(request.spec.short_name, request.seed, _is_fixed(request.spec))
     replaceable = not isinstance(given.model, HuggingFaceClassifier) or is_replaceable(given.model.network)
-    return Base(given.name, given.seed, fixed, replaceable)
+    return Base(given.name, given.seed, _is_fixed(given.spec), replaceable)
+
+
+def _is_fixed(spec: Spec) -> bool:
+    if isinstance(spec, ModelSpec):
+        return spec.weighting == "uniform"
+    return isinstance(spec, TransformerSpec) and spec.uniform
 
 
 def words_only(request: Request, data: Dataset) -> Reader:

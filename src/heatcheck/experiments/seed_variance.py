@@ -38,7 +38,7 @@ class SeedConfig:
 
 def check_seed_base(config: SeedConfig, base: Base) -> None:
     check_moves(base, "seed_variance")
-    check_not_own(config.seeds, base, "seed_variance")
+    check_not_own(around(config.seeds, base.seed), base, "seed_variance")
 
 
 def seed_notes(config: SeedConfig, base: Base) -> list[str]:

@@ -50,7 +50,7 @@ class UniformConfig:
 
 def check_uniform_base(config: UniformConfig, base: Base) -> None:
     check_moves(base, "uniform_attention")
-    check_not_own(config.seeds, base, "uniform_attention")
+    check_not_own(around(config.seeds, base.seed), base, "uniform_attention")
 
 
 def uniform_notes(config: UniformConfig, base: Base) -> list[str]:

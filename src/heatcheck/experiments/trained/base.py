@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heatcheck.errors import InputError
-from heatcheck.experiments.trained.seeds import PAPER_2_BASE, is_papers
+from heatcheck.experiments.trained.seeds import PAPER_2_BASE, around
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def check_moves(base: Base, test: str) -> None:
 
 def check_not_own(seeds: tuple[int, ...], base: Base, test: str, flag: str = "--seeds") -> None:
     """The same seed gives the same model, which would then be counted twice."""
-    if base.seed in seeds and not is_papers(seeds):
+    if base.seed in seeds:
         raise InputError(
             f"{test}: {base.seed} is the seed of {base.name} itself, and would give the same model once more. "
             f"Give others with {flag}."
@@ -36,7 +36,7 @@ def check_not_own(seeds: tuple[int, ...], base: Base, test: str, flag: str = "--
 
 
 def on_own_seed(seeds: tuple[int, ...], base: Base, test: str) -> list[str]:
-    if base.seed in seeds and is_papers(seeds):
+    if around(seeds, base.seed) != seeds:
         return [f"{test}: {base.seed} is the seed of {base.name} itself; {PAPER_2_BASE} takes its place."]
     return []
 

@@ -21,15 +21,13 @@ def check_seeds(seeds: tuple[int, ...], test: str, *, at_least: int) -> None:
         raise InputError(f"{test}: the seed {wrong[0]} is not between 0 and 2³² − 1.")
 
 
-def is_papers(seeds: tuple[int, ...]) -> bool:
-    """Are these seeds the first of paper 2's, as they are by default?"""
-    return seeds == PAPER_2[: len(seeds)]
-
-
 def around(seeds: tuple[int, ...], base: int) -> tuple[int, ...]:
-    """The paper's seeds stand around its base's. If the base has one of them, its seed and theirs change places.
+    """The paper's seeds, as they are by default, stand around that of its base. If the model under test has one of
+    them, the two change places. Other seeds stay.
 
     >>> around((50, 257, 500231), 257), around((1, 2), 257)
     ((50, 10, 500231), (1, 2))
     """
-    return tuple(PAPER_2_BASE if seed == base and is_papers(seeds) else seed for seed in seeds)
+    if seeds != PAPER_2[: len(seeds)]:
+        return seeds
+    return tuple(PAPER_2_BASE if seed == base else seed for seed in seeds)
