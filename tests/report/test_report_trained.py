@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -484,6 +485,46 @@ def test_a_class_is_chosen_and_a_point_read(opened: Opened, page: str) -> None:
     opened.page.locator("#trained_adversary .plane-point").nth(2).hover(force=True)  # others may lie over it
     assert "output: TVD" in opened.page.locator("#tip").inner_text()
     opened.page.get_by_role("radio", name="all texts").check()
+
+
+LABELS = """() => {
+  const middle = (node) => {
+    const box = node.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  };
+  const points = [...document.querySelectorAll('#trained_adversary .plane-point')]
+    .map((node) => [node.dataset.at, node.getAttribute('class'), middle(node.querySelector('.fill'))]);
+  return [...document.querySelectorAll('#trained_adversary text.lambda')].map((node) => {
+    const [x, y] = middle(node);
+    const far = ([, , [across, up]]) => Math.hypot(across - x, up - y);
+    const [at, kind] = points.reduce((one, other) => (far(other) < far(one) ? other : one));
+    const box = node.getBoundingClientRect();
+    return { text: node.textContent, kind: node.getAttribute('class'), at, of: kind, box: box.toJSON() };
+  });
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+def test_every_lambda_stands_nearest_to_its_own_point_and_apart_from_others(
+    browser: Any, tmp_path: Path, width: int
+) -> None:
+    """Two adversaries whose points lie close together."""
+    rows = []
+    for number, setting in enumerate(("seed 1", "seed 2", "seed 3")):
+        for at, jsd, tvd in ((0.0, 0.1, 0.1), (0.01, 0.58, 0.14), (0.1, 0.6, 0.15), (1.0, 0.61, 0.18)):
+            common = {"subject": "attention", "reference": "trained adversary", "setting": setting, "at": at}
+            rows.append(mean("trained_adversary_jsd", jsd + 0.015 * number, 0.01, **common))
+            rows.append(mean("trained_adversary_tvd", tvd + 0.004 * number, 0.01, **common))
+    written(tmp_path, *rows, experiment="trained_adversary")
+    with opened_in(browser, report.write(tmp_path), width) as opened:
+        labels = opened.page.evaluate(LABELS)
+    assert len(labels) >= 3
+    for one in labels:
+        assert float(one["text"].removeprefix("λ = ")) == float(one["at"])
+        assert one["kind"].split()[-1] == one["of"].split()[-1]  # in the colour of its line
+    for one, other in itertools.combinations((label["box"] for label in labels), 2):
+        beside = one["right"] + 3 <= other["left"] or other["right"] + 3 <= one["left"]
+        assert beside or one["bottom"] <= other["top"] + 3 or other["bottom"] <= one["top"] + 3
 
 
 def test_points_work_by_keyboard(opened: Opened) -> None:

@@ -90,23 +90,29 @@ function planeOther(mark, x, y) {
     planeMark(mark.kind, across, up)), planeLines(mark.name, mark));
 }
 
-// λ beside its point where there is room; the others are in the table.
+// λ beside its point where there is room and no other point is nearer; the others are in the table.
 function planeLabels(lines, all, x, y, width) {
-  const taken = all.map(({ jsd, tvd }) => ({ x: x(jsd[0]) - 6, y: y(tvd[0]) - 6, width: 12, height: 12 }));
+  const points = all.map(({ jsd, tvd }) => [x(jsd[0]), y(tvd[0])]);
+  const taken = points.map(([across, up]) => ({ x: across - 6, y: up - 6, width: 12, height: 12 }));
   const clear = (one, other) => one.x + one.width < other.x || other.x + other.width < one.x
     || one.y + one.height < other.y || other.y + other.height < one.y;
   const free = (box) => box.x > 40 && box.x + box.width < width - 2 && taken.every((other) => clear(box, other));
   const placed = [];
-  for (const { jsd, tvd, at } of lines.flatMap(({ points }) => points)) {
+  lines.forEach((one, number) => one.points.forEach(({ jsd, tvd, at }) => {
     const text = placed.length ? lambdaText(at) : `λ = ${lambdaText(at)}`;
     const [across, up, room] = [x(jsd[0]), y(tvd[0]), 7 * text.length];
     const middle = across - room / 2;
+    const nearest = (box) => {
+      const far = ([a, u]) => Math.hypot(a - box.x - room / 2, u - box.y - 6);
+      return points.every((point) => far(point) > far([across, up]) - 0.01);
+    };
     const spot = [[middle, up - 21], [middle, up + 9], [across + 9, up - 6], [across - room - 9, up - 6]]
-      .map(([left, top]) => ({ x: left, y: top, width: room, height: 12 })).find(free);
-    if (!spot) continue;
-    taken.push(spot);
-    placed.push(lettering(spot.x + room / 2, spot.y + 11, "middle", text, "lambda"));
-  }
+      .map(([left, top]) => ({ x: left, y: top, width: room, height: 12 })).find((box) => free(box) && nearest(box));
+    if (!spot) return;
+    taken.push({ x: spot.x - 4, y: spot.y - 2, width: room + 8, height: 16 });
+    placed.push(lettering(spot.x + room / 2, spot.y + 11, "middle", text,
+      lines.length > 1 ? `lambda panel-${number % 8}` : "lambda"));
+  }));
   return placed;
 }
 
