@@ -81,6 +81,18 @@ def test_texts_are_read_as_they_were_in_training(tuned, reading):
         finetune.check_same_reading(cut, "attefa")
 
 
+def test_a_model_trained_in_windows_reads_in_windows(tuned, tmp_path):
+    model, _ = tuned
+    shutil.copytree(model, tmp_path / "windows")
+    description = tmp_path / "windows" / "heatcheck.json"
+    content = json.loads(description.read_text())
+    content["spec"]["windows"] = True
+    description.write_text(json.dumps(content))
+    given = finetune.load(TransformerSpec(str(tmp_path / "windows")))
+    finetune.check_same_reading(given, "attefa")
+    assert given.spec.windows
+
+
 def test_another_tokenizer_is_refused(tuned, tmp_path):
     model, data = tuned
     changed = tmp_path / "changed"

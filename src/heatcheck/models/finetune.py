@@ -147,7 +147,8 @@ def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[H
         known = json.loads(file.read_text(encoding="utf-8"))
         trained = TransformerSpec(**known["spec"])
         shortest = min((n for n in (spec.max_length, trained.max_length) if n is not None), default=None)
-        spec = dataclasses.replace(spec, uniform=trained.uniform, max_length=shortest)
+        windows = spec.windows or trained.windows
+        spec = dataclasses.replace(spec, uniform=trained.uniform, max_length=shortest, windows=windows)
         subject = pretrained.load_pretrained(spec, device)
         return dataclasses.replace(
             subject,
