@@ -228,6 +228,22 @@ def test_other_models_are_marks_and_attefas_only_of_this_model(charts: dict[str,
     assert len(charts["attefa"]["marks"]) == 4
 
 
+def test_attefa_of_one_seed_is_a_point_on_the_curve_of_one_seed(tmp_path: Path) -> None:
+    """Paper 3's Figure 2."""
+    common = {"subject": "attention", "reference": "trained adversary", "setting": "seed 50", "at": 0.001}
+    page = written(
+        tmp_path,
+        mean("trained_adversary_jsd", 0.3, 0.01, **common),
+        mean("trained_adversary_tvd", 0.1, 0.01, **common),
+        mean("attefa_jsd", 0.6, 0.01, "base", "seed 50"),
+        mean("attefa_tvd", 0.2, 0.01, "base", "seed 50"),
+    )
+    (view,) = data(page)["charts"]["trained_adversary"]["views"]
+    (mark,) = view["marks"]
+    assert (mark["kind"], mark["jsd"][0], mark["tvd"][0]) == ("attefa", 0.6, 0.2)
+    assert view["kinds"] == [["attefa", "AtteFa’s adversary"]]
+
+
 def test_marks_of_what_was_not_run_are_left_out(tmp_path: Path) -> None:
     folder = write_trained_sample(tmp_path, ["trained_adversary"], how_many=8, nasty=False, beside=False)
     view = data(report.render(folder))["charts"]["trained_adversary"]["views"][0]
@@ -387,6 +403,26 @@ def test_ground_truth_sets_methods_against_chance_and_the_wrong_texts_apart(
         assert name == "chance"
         assert at == pytest.approx(np.mean(where(scores, measure, subject="random", setting=setting)), abs=1e-4)
     assert 'id="plausibility"' not in page
+
+
+def test_texts_without_planted_words_are_counted_with_their_reason(tmp_path: Path) -> None:
+    why = "every word was planted: any order finds them"
+    rows = [
+        Score("auprc", None, name, "planted", text, "pos", setting="model right", reason=why)
+        for name in ("attention", "gradient")
+        for text in ("1", "2")
+    ]
+    rows += [Score("auprc", None, "lime", "people", "1", "pos", reason="nobody marked a word")]
+    means = [
+        Score(
+            "auprc", None, name, "planted", statistic="mean", setting="model right", n=0, reason="no text has a value"
+        )
+        for name in ("attention", "gradient")
+    ]
+    means += [Score("auprc", None, "lime", "people", statistic="mean", n=0, reason="no text has a value")]
+    page = written(tmp_path, *rows, *means, experiment="ground_truth")
+    assert f"left out of its means: {why} (2)." in section_of(page, "ground_truth")
+    assert "left out of its means: nobody marked a word (1)." in section_of(page, "plausibility")
 
 
 def test_planted_words_and_marked_words_do_not_mix(tmp_path: Path) -> None:

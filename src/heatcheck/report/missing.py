@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,17 +13,21 @@ from heatcheck.report.dots import REFERENCES
 from heatcheck.report.figures import count
 from heatcheck.report.source import Run
 
+NO_METHODS = {None, *REFERENCES, "people", "planted", "chance"}  # what methods are compared with
 SHOWN = 4  # reasons that are said; a flat output has one for every two methods
 
 
-def without_value(run: Run, *measures: str) -> str | None:
-    """A sentence on the texts that have no value of these measures for at least one method."""
+def without_value(run: Run, *measures: str, settings: Collection[str | None] | None = None) -> str | None:
+    """A sentence on the texts that have no value of these measures for at least one method; `settings`: only in these,
+    where two sections share a measure."""
     rows = run.details.filter(pc.is_in(run.details["measure"], pa.array(measures, pa.string())))
+    if settings is not None:
+        rows = rows.filter(pc.is_in(rows["setting"], pa.array(list(settings), pa.string())))
     named = {name for column in ("subject", "reference") for name in pc.unique(rows[column]).to_pylist()}
     rows = rows.filter(pc.is_null(rows["value"]))
     texts: dict[str, set[str]] = defaultdict(set)
     for example, reason in zip(rows["example_id"].to_pylist(), rows["reason"].to_pylist(), strict=True):
-        texts[with_names(reason or "no reason was recorded", named - {None, *REFERENCES})].add(example)
+        texts[with_names(reason or "no reason was recorded", named - NO_METHODS)].add(example)
     if not texts:
         return None
     common = sorted(texts, key=lambda reason: (-len(texts[reason]), reason))

@@ -8,7 +8,8 @@ from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
 from heatcheck.report.methods import Body, footnotes, table
-from heatcheck.report.section import Section, drawing, lead
+from heatcheck.report.missing import without_value
+from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 
 MEASURES = ("auprc", "precision_at_k")
@@ -36,6 +37,7 @@ def section(run: Run) -> Section | None:
             tag("div", table("method", "mean", [_body(run, variant) for variant in found]), _apart()),
             class_="split",
         ),
+        note(without_value(run, *MEASURES, settings=TEXTS)),
         footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
     )
     chart = {"variants": [_chart(run, variant) for variant in found]}

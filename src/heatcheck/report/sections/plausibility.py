@@ -36,7 +36,7 @@ def section(run: Run) -> Section | None:
             tag("div", table("method", "mean", [dots_table(run, v, _name(v)) for v in found])),
             class_="split",
         ),
-        note(without_value(run, *MEASURES)),
+        note(without_value(run, *MEASURES, settings={variant.setting for variant in found})),
         footnotes(run, sorted({name for variant in found for name in by_method(run, variant)})),
     )
     chart = {"variants": [_chart(run, variant) for variant in found]}
