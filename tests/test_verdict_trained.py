@@ -138,6 +138,12 @@ def test_adversaries_that_did_not_learn_to_imitate_prove_nothing(liar: float) ->
     assert (finding.measure, finding.value, finding.threshold) == ("trained_adversary_tvd", 0.23, 0.1)
 
 
+def test_that_imitation_failed_is_said_only_if_the_whole_interval_says_so() -> None:
+    finding = one(*adversary((0.0, 0.11, 0.02), (1.0, 0.12, 0.6), half=0.02))
+    assert finding.outcome == "cannot tell"
+    assert finding.meaning.startswith("It is not sure that imitation itself works: beyond 0.1")
+
+
 def test_a_liar_that_imitates_proves_it_whatever_imitation_alone_did() -> None:
     assert one(*adversary((0.0, 0.23, 0.02), (1.0, 0.03, 0.6))).outcome == "fails"
 

@@ -161,14 +161,15 @@ def _cheapest(liar: Liar) -> Finding:
 
 
 def _nobody_learned(liar: Liar, honest: Estimate) -> Finding:
+    failed = "Imitation itself failed" if honest.low > IMITATES else "It is not sure that imitation itself works"
     return Finding(
         "trained_adversary",
         "cannot tell",
         QUESTION,
         f"Imitation alone (λ = 0) moves the output by {_three(honest)}; the best liar (λ = {liar.at:g}) moves it by "
         f"{_three(liar.tvd)} (TVD, {honest.n:,} texts).",
-        f"Imitation itself failed: beyond {IMITATES:g} a twin says something else, whatever it looks at. Train the "
-        "adversaries for longer, or on more texts.",
+        f"{failed}: beyond {IMITATES:g} a twin says something else, whatever it looks at. Train the adversaries for "
+        "longer, or on more texts.",
         "trained_adversary_tvd",
         *honest[:3],
         IMITATES,
