@@ -29,7 +29,7 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of
-from heatcheck.fitness import check_experiments, check_fit
+from heatcheck.fitness import base_of, check_experiments, check_fit, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.loading import load_subject
@@ -72,7 +72,7 @@ def _carry_out(
     subject = given or load_subject(TransformerSpec(model_folder), request.device)
     examples, notes = texts_under_test(request, data, subject)
     configs, left_out = with_methods(request.all_configs(), subject)
-    notes += left_out
+    notes += left_out + notes_beside(request, configs, subject)
     for name, config in configs.items():
         EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)
@@ -130,6 +130,8 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
 
     def served(name: str) -> bool:
         if many and EXPERIMENTS[name].one_head:
+            return False
+        if name == "uniform_attention" and given is not None and not base_of(request, given).replaceable:
             return False
         needs = EXPERIMENTS[name].needs
         if given is not None:

@@ -15,6 +15,7 @@ from sklearn.metrics import f1_score
 from heatcheck import results
 from heatcheck.data.mock import understood
 from heatcheck.errors import InputError
+from heatcheck.experiments.attefa import deviations
 from heatcheck.models.fit import Recipe
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_3, reproduce
@@ -197,7 +198,8 @@ def test_extensions_have_a_row_each(blocks, ran):
     rows = scores[(scores["measure"] == "attefa") & (scores["setting"] == "published") & scores["example_id"].isna()]
     each = rows[rows["subject"].isin(["base", "seed 50"]) & rows["reference"].str.startswith("seed")]
     assert bases[8].split()[0] == number(each["value"].mean(), 4)
-    assert bases[11].split()[0] == number(np.std(each.groupby("subject")["value"].mean()), 4)
+    found = np.stack([values.to_numpy() for _, values in each.groupby("subject")["value"]])
+    assert bases[11].split()[0] == number(deviations(found[None])["base seed"][0], 4)
     assert row(blocks["temperature"], "| mock-1 | mlp | 1 |")[4] == "2"
     assert row(blocks["place"], "| mock-1(place='start', strength='strong', train=4000) | cnn |")[3] == "not run yet"
 

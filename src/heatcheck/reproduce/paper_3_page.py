@@ -217,7 +217,7 @@ def extension(runs: Runs, what: str) -> Lines:
 
 NOTES = {
     "bases": "AtteFa is over all; F1, TVD and JSD are of the adversaries of the first base (seed 10). The last columns "
-    "are the standard deviation of AtteFa that comes from each source.",
+    "are the standard deviation (n − 1) of AtteFa by its source; that of the base without its adversaries’ part.",
     "heads": "Heads are compared after the best one-to-one matching: another order of heads counts for nothing.",
 }
 
