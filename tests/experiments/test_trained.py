@@ -94,7 +94,8 @@ def test_every_model_is_there_with_its_numbers(tested):
     aggregates = tested.scores[tested.scores.example_id.isna()]
     assert "predicted_class" not in set(aggregates.measure)
     assert (aggregates.value.isna() == aggregates.reason.notna()).all()
-    assert {"attention", "trained_adversary", "attefa_adversary", "adversarial_attention"} <= set(tested.tokens.method)
+    assert {"attention", "attefa_adversary", "adversarial_attention"} <= set(tested.tokens.method)
+    assert sum(method.startswith("trained_adversary(") for method in set(tested.tokens.method)) == 1
     once = tested.tokens.groupby(["example_id", "method", "position"]).size()
     assert (once == 1).all()
 

@@ -231,6 +231,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         HasHeads,
         "Can one trained model lie about attention on every text?",
         "Wiegreffe & Pinter 2019, section 4",
+        revision=2,
         models=adversary_models,
         conclude=price_of_lying,
         check_base=check_adversary_base,

@@ -39,8 +39,8 @@ from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
+from heatcheck.verdict_adversaries import as_in_verdict, heatmap_name
 
-SHOWN = 0.001  # the λ nearest to this has its heatmaps kept: paper 2's choice for guides
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
 AT_ONCE = 2  # how many λ are tried before looking whether to stop
 
@@ -144,7 +144,7 @@ def trained_adversary(
     trained: Trained,
 ) -> Iterator[Row]:
     lookup = by_id(examples)
-    shown = min(config.lambdas, key=lambda weight: abs(weight - SHOWN))
+    shown, kept_as = _shown(config, trained)
     for batch in subject.batches(examples, config.batch_size):
         probs, attention = says(subject, batch)
         groups = predicted_names(subject, probs)
@@ -153,7 +153,7 @@ def trained_adversary(
                 continue
             found = [trained[adversary_name(weight, seed, k)].says(batch) for k in range(config.apart)]
             for number, (theirs, weights) in enumerate(found):
-                name = f"seed {seed}" + (f", number {number + 1}" if number else "")
+                name = setting_name(seed, number)
                 yield from predictions(name, theirs, batch, at=weight)
                 for measure, values in (("jsd", distance(attention, weights)), ("tvd", tvd(probs, theirs))):
                     yield from per_text(
@@ -165,12 +165,26 @@ def trained_adversary(
                     "trained_adversary_apart", distance(one, other), batch, groups,
                     subject=f"number {i + 1}", reference=f"number {j + 1}", setting=f"seed {seed}", at=weight,
                 )  # fmt: skip
-        if adversary_name(shown, config.seeds[0]) in trained:
-            weights = trained[adversary_name(shown, config.seeds[0])].says(batch)[1]
-            for method, kept in (("attention", attention), ("trained_adversary", weights)):
-                yield from token_scores(
-                    batch, kept.mean(1), attended_words(kept, batch), lookup, method=method, targets=groups
-                )
+        for method, kept in (("attention", attention), (kept_as, trained[shown].says(batch)[1])):
+            yield from token_scores(
+                batch, kept.mean(1), attended_words(kept, batch), lookup, method=method, targets=groups
+            )
+
+
+def setting_name(seed: int, number: int = 0) -> str:
+    return f"seed {seed}" + (f", number {number + 1}" if number else "")
+
+
+def _shown(config: AdversaryConfig, trained: Trained) -> tuple[str, str]:
+    """Whose heatmaps are kept, and as which method: of the one that the verdict would be about, by the dev texts."""
+    models = {
+        (setting_name(seed, number), weight): adversary_name(weight, seed, number)
+        for weight, seed, number in itertools.product(config.lambdas, config.seeds, range(config.apart))
+        if adversary_name(weight, seed, number) in trained  # else the sweep stopped before it
+    }
+    jsds, tvds = ({key: trained[name].reached[m] for key, name in models.items()} for m in ("jsd", "tvd"))
+    chosen = as_in_verdict(jsds, tvds)
+    return models[chosen], heatmap_name(*chosen)
 
 
 def attended_words(attention: Float[torch.Tensor, "B K T"], batch: Batch) -> torch.Tensor:
