@@ -1,5 +1,8 @@
 """The verdict: a test passes or fails only if its whole interval is on one side."""
 
+import json
+from math import nan
+
 import pandas as pd
 import pytest
 
@@ -8,7 +11,7 @@ from heatcheck.experiments.ranking import unranked
 from heatcheck.verdict import TESTS, verdict
 from heatcheck.verdict_checks import ALL_RANDOM
 
-TAU, PERMUTATION, ADVERSARY = TESTS[0], TESTS[2], TESTS[3]
+TAU, LOO, PERMUTATION, ADVERSARY = TESTS
 
 
 def table(*rows: tuple[str, str, str | None, float, float, float]) -> pd.DataFrame:
@@ -49,9 +52,36 @@ def test_the_headline_counts_failures_and_never_averages():
     assert verdict(table()) is None
 
 
-def test_a_value_that_does_not_exist_is_no_finding():
-    frame = table((TAU.measure, TAU.statistic, TAU.setting, 0.2, 0.1, 0.3)).assign(value=None)
-    assert verdict(frame) is None
+def test_a_value_that_does_not_exist_cannot_tell_and_says_why():
+    why = "no text has a value: leave_one_out gives every word the same score (3 texts)"
+    nothing = table((LOO.measure, LOO.statistic, LOO.setting, nan, nan, nan))
+    nothing = nothing.assign(value=None, reference="leave_one_out", reason=why, n=0)
+    fails = table((PERMUTATION.measure, PERMUTATION.statistic, PERMUTATION.setting, 0.01, 0.005, 0.02))
+    found = verdict(pd.concat([nothing, fails], ignore_index=True))
+    assert found["headline"].endswith("it fails 1 of 2 tests.")
+    undecided, failed = found["findings"]
+    assert (undecided["outcome"], failed["outcome"]) == ("cannot tell", "fails")
+    assert undecided["question"] == LOO.question
+    assert undecided["finding"] == "No text has a value: Leave-one-out gives every word the same score (3 texts)."
+    assert undecided["meaning"] == "Without a value this test says nothing, neither for nor against."
+    assert [undecided[name] for name in ("value", "low", "high")] == [None] * 3
+    assert verdict(nothing)["headline"] == "No test failed, but the only test that was run cannot tell."
+    assert verdict(nothing.assign(reason="no text has a value"))["findings"][0]["finding"] == "No text has a value."
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_method_without_a_value_cannot_tell_after_the_others():
+    for measure, setting in (("rank_stability", None), ("randomisation_correlation", ALL_RANDOM[0])):
+        scores = checked(measure, setting, flat=(0.1, 0.2), good=(0.0, 0.1), lime=(0.8, 0.9))
+        scores.loc[scores["subject"] == "flat", ["value", "low", "high", "reason"]] = [
+            nan,
+            nan,
+            nan,
+            "no text has a value",
+        ]
+        findings = verdict(scores)["findings"]
+        assert (findings[-1]["subject"], findings[-1]["outcome"]) == ("flat", "cannot tell")
+        assert len(findings) == 3
 
 
 def erased(**gains: tuple[float, float]) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from heatcheck.method_names import with_names
+
 ALL_SEEDS = "all seeds"
 LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
 
@@ -40,9 +42,9 @@ class Finding:
     finding: str
     meaning: str
     measure: str
-    value: float
-    low: float
-    high: float
+    value: float | None  # None: no text has one
+    low: float | None
+    high: float | None
     threshold: float
     subject: str = "attention"  # the method that it is about
 
@@ -67,9 +69,11 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
         & ((scores["setting"] == test.setting) if test.setting else True)
         & ((scores["subject"] == test.subject) if test.subject else True)
     ]
-    if not len(chosen) or pd.isna(chosen.iloc[0]["value"]):
+    if not len(chosen):
         return None
     row = chosen.iloc[0]
+    if pd.isna(row["value"]):
+        return _undefined(test, row)
     value = float(row["value"])
     low, high = (value if pd.isna(row[side]) else float(row[side]) for side in ("low", "high"))
     outcome = _outcome(test, low, high, int(row["n"]))
@@ -94,6 +98,25 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
         value,
         low,
         high,
+        test.threshold,
+        test.subject or "attention",
+    )
+
+
+def _undefined(test: Test, row: pd.Series) -> Finding:
+    """A test that was run and has no number is listed, or the others would seem to be all."""
+    reason = "no text has a value" if pd.isna(row["reason"]) else str(row["reason"])
+    reason = with_names(reason, [name for name in (row["subject"], row.get("reference")) if isinstance(name, str)])
+    return Finding(
+        test.experiment,
+        "cannot tell",
+        test.question,
+        f"{reason[0].upper()}{reason[1:]}.",
+        "Without a value this test says nothing, neither for nor against.",
+        test.measure,
+        None,
+        None,
+        None,
         test.threshold,
         test.subject or "attention",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 import pandas as pd
 
@@ -56,12 +57,16 @@ def judge_checks(scores: pd.DataFrame) -> list[Finding]:
     repeated = scores[(scores["measure"] == REPEATED.measure) & scores["setting"].isna()]
     steady = repeated["low"] == 1  # the same in every run, as it must be where nothing is drawn
     randomised = scores[scores["measure"] == RANDOMISED.measure]
-    chance = sorted(_each(REPEATED, repeated[~steady]), key=lambda found: found.value)
+    chance = sorted(_each(REPEATED, repeated[~steady]), key=_value_or_last)
     return [
         *chance,
         *_steady(_each(REPEATED, repeated[steady])),
-        *sorted(_randomised(randomised), key=lambda found: -found.value),
+        *sorted(_randomised(randomised), key=lambda found: _value_or_last(found, -1)),
     ]
+
+
+def _value_or_last(found: Finding, sign: int = 1) -> float:
+    return inf if found.value is None else sign * found.value
 
 
 def _randomised(scores: pd.DataFrame) -> Iterator[Finding]:
@@ -124,7 +129,7 @@ def check_headlines(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _nothing_failed(findings: Sequence[Finding]) -> str:
     if any(found.outcome == "cannot tell" for found in findings):
-        return "No method failed, but the texts are too few to tell of all."
+        return "No method failed, but the texts do not tell of all."
     said = {
         "repeatability": "gives the same order when it is asked again",
         "randomisation": "changes when the model forgets what it learned",

@@ -1,12 +1,13 @@
 """Correlation rows against scipy on the explainers' scores; what does not exist is null with a reason."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from scipy.stats import kendalltau
 
 from heatcheck.batch import Example
 from heatcheck.experiments.correlation import CorrelationConfig, correlation
-from heatcheck.experiments.rows import CONSTANT
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.types import predicted_probability
 from heatcheck.results import Score, TokenScores
@@ -45,9 +46,24 @@ def test_one_word_and_constant_attention_are_null_with_a_reason():
         if isinstance(r, Score)
     ]
     for row in rows:
-        undefined = row.example_id in ("one", "same")
-        assert (row.value is None) == undefined, row
-        assert row.reason == (CONSTANT if undefined else None)
+        reasons = {
+            "one": "undefined: the text has fewer than two words",
+            "same": f"undefined: {row.subject} and {row.reference} give every word the same score",
+        }
+        assert row.reason == reasons.get(row.example_id), row
+        assert (row.value is None) == (row.reason is not None)
+
+
+def test_the_reason_names_the_list_that_is_constant():
+    examples = [Example("a", "w1 w2 w3 w4", 0), Example("b", "w5 w6 w7", 1)]
+    subject = small_subject(examples)
+    spec = replace(subject.spec, weighting="uniform")
+    flat = replace(subject, spec=spec, model=spec.build(0).eval())
+    rows = correlation(flat, examples, CorrelationConfig(), generator=torch.Generator())
+    reasons = {(r.measure, r.setting, r.statistic): r.reason for r in rows if isinstance(r, Score)}
+    for (measure, _, _), reason in reasons.items():
+        flat_one = "undefined: attention gives every word the same score"
+        assert reason == (None if measure == "tau_gradient_loo" else flat_one)
 
 
 def test_token_rows_point_into_the_original_text():

@@ -7,8 +7,15 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from heatcheck.batch import packing_order
-from heatcheck.experiments.permutation import PermutationConfig, change_when_shuffled, medians, permutation, shuffles
+from heatcheck.batch import Example, packing_order
+from heatcheck.experiments.permutation import (
+    ONE_WORD,
+    PermutationConfig,
+    change_when_shuffled,
+    medians,
+    permutation,
+    shuffles,
+)
 from heatcheck.measure.distributions import tvd
 from tests.toys import random_examples, small_model, small_subject
 
@@ -109,6 +116,9 @@ def test_a_texts_result_does_not_depend_on_its_company():
 
 
 def test_a_text_of_one_word_cannot_be_shuffled():
-    examples = random_examples(4, longest=1)
-    rows = permutation(small_subject(examples), examples, PermutationConfig(), generator=torch.Generator())
-    assert [row.value for row in rows] == [0, 0, 0, 0]
+    examples = [*random_examples(4, longest=1), Example("two", "w1 w2", 0)]
+    subject = small_subject(examples)
+    *ones, two = permutation(subject, examples, PermutationConfig(), generator=torch.Generator())
+    assert [(row.value, row.reason) for row in ones] == [(None, ONE_WORD)] * 4
+    assert ONE_WORD == "undefined: the text has fewer than two words to shuffle"
+    assert (two.value is not None, two.reason) == (True, None)

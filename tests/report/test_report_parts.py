@@ -14,7 +14,7 @@ from heatcheck.report.series import all_series, series
 from heatcheck.report.source import Run, Variant, load
 from heatcheck.report.strip import strip_drawing
 from heatcheck.report.telling import telling
-from heatcheck.results import ExampleRow, Origin, TokenScores, tables, write_json, write_tables
+from heatcheck.results import ExampleRow, Origin, Score, TokenScores, tables, write_json, write_tables
 
 from .sample import EMOJI, write_sample
 
@@ -151,6 +151,19 @@ def test_the_distance_of_the_top_words_is_never_called_a_tau(run: Run) -> None:
     for one in distances:
         about = measure(one.variant.measure, one.variant.setting)
         assert (about.low, about.high, about.scale) == (0, 1, "0 same order, 1 reversed")
+
+
+def test_a_reason_names_methods_as_people_do(tmp_path: Path) -> None:
+    rows = [
+        ExampleRow("a", "one two", None, "x", "x", 1.0, None, 2),
+        Score(
+            "tau_loo", None, "attention", "leave_one_out", "a", "x", setting="kendall", reason="leave_one_out is flat"
+        ),
+    ]
+    write_tables(tmp_path, tables(rows, Origin("data", "model", 0), "correlation"))
+    write_json(tmp_path / "run.json", {"schema_version": 1})
+    (found,) = all_series(load(tmp_path))
+    assert found.missing() == "1 text without a value, left out of the chart: Leave-one-out is flat (1)."
 
 
 def test_rare_classes_share_a_panel(tmp_path: Path) -> None:

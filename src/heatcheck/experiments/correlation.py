@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from heatcheck.batch import Batch, Example
-from heatcheck.experiments.rows import CONSTANT, by_id, predicted_names, to_numpy, token_scores, value_or_reason
+from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason, why_undefined
 from heatcheck.explain.gradient import gradient_and_attention
 from heatcheck.explain.removal import change_without_each
 from heatcheck.explain.types import predicted_probability
@@ -67,10 +67,11 @@ def _agreement(
     for first, second in combinations(METHODS, 2):
         tau, p_value = kendall(scores[first], scores[second], words)
         distance = top_k_distance(scores[first], scores[second], words, top)
+        reasons = why_undefined({first: scores[first], second: scores[second]}, words)
         columns = (("kendall", "value", tau), ("kendall", "p_value", p_value), ("top_k", "value", distance))
         for setting, statistic, values in columns:
-            for name, group, number in zip(batch.example_ids, groups, values, strict=True):
-                value, reason = value_or_reason(number, CONSTANT)
+            for name, group, number, why in zip(batch.example_ids, groups, values, reasons, strict=True):
+                value, reason = value_or_reason(number, why)
                 yield Score(
                     MEASURES[first, second], value, first, second, name, group, statistic, setting, reason=reason
                 )

@@ -1,7 +1,7 @@
 """Does shuffling attention change the output? (Jain & Wallace 2019, section 4.2.1)
 
 1. Encode once.  2. Shuffle attention over the words of the text, 100 times.  3. Change in output (TVD) each time;
-   the median of them is the text's score.
+   the median of them is the text's score. A text of one word has nothing to shuffle, and no score.
 Deviations: the authors' code evaluates in train mode; we evaluate in eval mode. With a linear decoder a shuffle needs
 only the per-token logits, not the hidden states, which gives the same numbers at a fraction of the cost.
 """
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example, packing_order
 from heatcheck.experiments.alternatives import decider
-from heatcheck.experiments.rows import predicted_names
+from heatcheck.experiments.rows import predicted_names, value_or_reason
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.encoders import take_tokens
 from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder, encoded_tokens
@@ -29,6 +29,7 @@ from heatcheck.results import Row, Score
 
 RANDOM = 0xFFFFFFC0  # of 32 random bits, those that order the words: the lowest 6 make room for a place
 ROOM = 64  # places that fit there; a wider batch has 64-bit keys
+ONE_WORD = "undefined: the text has fewer than two words to shuffle"
 AT_ONCE = 1 << 21  # weights in memory: long texts are shuffled fewer times at once
 
 
@@ -52,8 +53,10 @@ def permutation(
         seeds = text_seeds(generator, batch.example_ids)
         probs, change = change_when_shuffled(subject.model, encoded, attention, batch, config.permutations, seeds)
         groups = predicted_names(subject, probs)
-        for name, group, value in zip(batch.example_ids, groups, medians(change).tolist(), strict=True):
-            yield Score("permutation_tvd", value, "attention", "permuted", name, group)
+        values = np.where(batch.attended.sum(1).cpu().numpy() > 1, medians(change), np.nan)
+        for name, group, number in zip(batch.example_ids, groups, values.tolist(), strict=True):
+            value, reason = value_or_reason(number, ONE_WORD)
+            yield Score("permutation_tvd", value, "attention", "permuted", name, group, reason=reason)
 
 
 @torch.no_grad()

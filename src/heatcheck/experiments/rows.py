@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import TEXT, Batch, Example
@@ -14,6 +15,7 @@ from heatcheck.models.subject import Subject
 from heatcheck.results import TokenScores
 
 CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
+TOO_SHORT = "undefined: the text has fewer than two words"
 ALL_METHODS = "all methods"  # the subject of a number that is about no one method
 
 
@@ -59,6 +61,22 @@ def to_numpy(values: Tensor) -> np.ndarray:
 def value_or_reason(value: float, reason: str) -> tuple[float | None, str | None]:
     """NaN inside our arrays means "does not exist"; in a table that is null with a reason."""
     return (None, reason) if np.isnan(value) else (float(value), None)
+
+
+def why_undefined(lists: Mapping[str, Float[ndarray, "B T"]], words: Bool[ndarray, "B T"]) -> list[str]:
+    """For each text: why these lists have no rank correlation, if they have none."""
+    constant = {name: _constant(scores, words) for name, scores in lists.items()}
+    flat = [[name for name in lists if constant[name][row]] for row in range(len(words))]
+    return [TOO_SHORT if n < 2 else _flat(names) for n, names in zip(words.sum(1), flat, strict=True)]
+
+
+def _constant(scores: Float[ndarray, "B T"], words: Bool[ndarray, "B T"]) -> Bool[ndarray, "B"]:
+    highest = np.where(words, scores, -np.inf).max(1, initial=-np.inf)
+    return np.asarray(highest <= np.where(words, scores, np.inf).min(1, initial=np.inf))
+
+
+def _flat(names: Sequence[str]) -> str:
+    return f"undefined: {' and '.join(names)} {'give' if len(names) > 1 else 'gives'} every word the same score"
 
 
 def by_id(examples: Sequence[Example]) -> dict[str, Example]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,7 +19,8 @@ from heatcheck.results import Score
 SIGNIFICANT = 0.05
 FEW_SERIES = 40  # all of paper 1's are fewer; the pairs of many methods are hundreds, and a median takes a sort each
 IDENTITY = ["measure", "subject", "reference", "setting", "at"]
-SUMMARISED = [*IDENTITY, "example_id", "group", "statistic", "value"]
+SUMMARISED = [*IDENTITY, "example_id", "group", "statistic", "value", "reason"]
+REASONS = 3  # that are said of texts without a value, the most frequent first
 
 
 def summarise(scores: pd.DataFrame, *, seed: int) -> Iterator[Score]:
@@ -31,10 +33,12 @@ def summarise(scores: pd.DataFrame, *, seed: int) -> Iterator[Score]:
     names = [{k: None if v != v else v for k, v in zip(IDENTITY, key, strict=True)} for key in keys]
     for group, members in _groups(numbered):
         values = members[members["statistic"] == "value"]
-        p_values = members[members["statistic"] == "p_value"].dropna(subset="value")
-        significant = p_values.assign(value=(p_values["value"] < SIGNIFICANT).astype(float))
+        p_values = members[members["statistic"] == "p_value"]
+        known = p_values.dropna(subset="value")
+        significant = known.assign(value=(known["value"] < SIGNIFICANT).astype(float))
         yield from _aggregates(names, group, values, ("mean", "std"), seed)
         yield from _aggregates(names, group, significant, ("significant_fraction",), seed)
+        yield from _nothing(names, group, p_values[~p_values["series"].isin(known["series"])], "significant_fraction")
         if len(names) <= FEW_SERIES:
             yield from _medians(names, group, values, seed)
 
@@ -56,11 +60,27 @@ def _aggregates(
     for statistic, rows in zip(statistics, (found.mean, found.std), strict=False):
         for place, column in enumerate(table.columns):
             value, low, high = (None if np.isnan(x) else float(x) for x in rows[:, place])
-            reason = "no text has a value" if value is None else None
+            reason = _why(scores[scores["series"] == column]) if value is None else None
             yield Score(
                 **names[int(str(column))], group=group, statistic=statistic, value=value, low=low, high=high,
                 n=int(found.n[place]), reason=reason,
             )  # fmt: skip
+
+
+def _nothing(
+    names: Sequence[dict[str, Any]], group: str | None, scores: pd.DataFrame, statistic: str
+) -> Iterator[Score]:
+    """Series of which no text has a value."""
+    for column, members in scores.groupby("series", sort=True):
+        name = names[int(str(column))]
+        yield Score(**name, group=group, statistic=statistic, value=None, n=0, reason=_why(members))
+
+
+def _why(without_value: pd.DataFrame) -> str:
+    """The texts' own reasons."""
+    common = Counter(without_value["reason"].dropna()).most_common(REASONS)
+    said = [f"{reason.removeprefix('undefined: ')} ({n:,} text{'' if n == 1 else 's'})" for reason, n in common]
+    return ": ".join(["no text has a value", *(["; ".join(said)] if said else [])])
 
 
 def _medians(names: Sequence[dict[str, Any]], group: str | None, scores: pd.DataFrame, seed: int) -> Iterator[Score]:
@@ -68,7 +88,7 @@ def _medians(names: Sequence[dict[str, Any]], group: str | None, scores: pd.Data
         known = members["value"].dropna().to_numpy(dtype=float)
         common = {**names[int(str(column))], "group": group, "statistic": "median", "n": len(known)}
         if len(known) == 0:
-            yield Score(value=None, reason="no text has a value", **common)
+            yield Score(value=None, reason=_why(members), **common)
         else:
             value, low, high = bootstrap(known, np.median, seed=zlib.crc32(repr((seed, group, column)).encode()))
             yield Score(value=value, low=low, high=high, **common)

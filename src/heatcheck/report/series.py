@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from heatcheck.method_names import with_names
 from heatcheck.report.figures import count
 from heatcheck.report.measures import MEASURES
 from heatcheck.report.source import Run, Variant
@@ -56,7 +57,8 @@ def series(run: Run, variant: Variant) -> Series:
     reasons: dict[str, str] = {}
     for row in run.text_rows.get(variant, []):
         if row["value"] is None:
-            reasons.setdefault(row["example_id"], row["reason"] or "no reason was recorded")
+            methods = {row["subject"], row["reference"]} - {None}
+            reasons.setdefault(row["example_id"], with_names(row["reason"] or "no reason was recorded", methods))
         else:
             values.setdefault(row["example_id"], round(row["value"], DIGITS))
     return Series(variant, values, reasons)

@@ -1,0 +1,56 @@
+"""From values per text to aggregates: what no text has is null, with the texts' own reasons."""
+
+import numpy as np
+import pandas as pd
+
+from heatcheck.experiments.summary import summarise
+
+SHORT = "undefined: the text has fewer than two words"
+FLAT = "undefined: attention gives every word the same score"
+
+
+def taus(*values: float | None, reasons: tuple[str | None, ...], group: str = "a") -> pd.DataFrame:
+    """τ of each text, with p-values of 0.01."""
+    rows = [
+        (f"{group}{i}", group, statistic, value if statistic == "value" or value is None else 0.01, reason)
+        for statistic in ("value", "p_value")
+        for i, (value, reason) in enumerate(zip(values, reasons, strict=True))
+    ]
+    frame = pd.DataFrame(rows, columns=["example_id", "group", "statistic", "value", "reason"])
+    same = {
+        "measure": "tau_loo",
+        "subject": "attention",
+        "reference": "leave_one_out",
+        "setting": "kendall",
+        "at": None,
+    }
+    return frame.assign(**same).astype({"value": float})
+
+
+def test_what_no_text_has_is_null_in_every_statistic_and_says_why():
+    frame = taus(None, None, None, reasons=(FLAT, SHORT, FLAT))
+    found = {(s.group, s.statistic): s for s in summarise(frame, seed=0)}
+    names = ("mean", "std", "significant_fraction", "median")
+    assert set(found) == {(group, name) for group in (None, "a") for name in names}
+    why = "attention gives every word the same score (2 texts); the text has fewer than two words (1 text)"
+    for score in found.values():
+        assert (score.value, score.n, score.reason) == (None, 0, f"no text has a value: {why}")
+
+
+def test_a_class_without_a_value_is_null_beside_one_that_has_some():
+    frame = pd.concat([taus(0.2, 0.4, reasons=(None, None)), taus(None, reasons=(SHORT,), group="b")])
+    found = {(s.group, s.statistic): s for s in summarise(frame, seed=0)}
+    assert found["b", "significant_fraction"].value is None
+    assert found["b", "significant_fraction"].reason == f"no text has a value: {SHORT[11:]} (1 text)"
+    assert (found[None, "significant_fraction"].value, found[None, "significant_fraction"].n) == (1, 2)
+    assert (found[None, "significant_fraction"].reason, found[None, "mean"].reason) == (None, None)
+
+
+def test_texts_without_a_value_change_no_number_of_the_others():
+    """The share of significant texts is drawn from those that have a p-value alone."""
+    values = np.random.default_rng(0).uniform(-1, 1, 20).tolist()
+    some = taus(*values, reasons=(None,) * 20).assign(value=lambda f: f["value"].where(f["statistic"] == "value", 0.04))
+    some.loc[some.index[20:25], "value"] = 0.06
+    share = [s for s in summarise(some, seed=0) if s.statistic == "significant_fraction"]
+    beside = pd.concat([some, taus(None, None, reasons=(SHORT, FLAT)).assign(example_id=["x", "y"] * 2)])
+    assert [s for s in summarise(beside, seed=0) if s.statistic == "significant_fraction"] == share
