@@ -142,6 +142,19 @@ def test_verdict_cards_say_the_outcome_in_words_and_link_to_the_evidence(page: s
     assert "0.3417123" not in page
 
 
+def test_what_is_not_known_of_the_data_has_no_line(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, how_many=12)
+    data_set = {"name": "texts.csv", "task": "single", "labels": ["negative", "positive"]}
+
+    def facts(**more: Any) -> list[str]:
+        page = report.render(with_run(folder, dataset=data_set | more))
+        return re.findall("<dt>(.*?)</dt>", page[page.index('id="performance"') :].partition("</section>")[0])
+
+    examined = ["Texts examined", "Length", "Predicted"]
+    assert facts(sizes={"train": 3, "test": 12}, split="test") == ["Sizes", "Split", *examined]
+    assert facts(sizes={}, split=None) == examined
+
+
 def test_a_finding_without_number_or_section(tmp_path: Path) -> None:
     finding = {"experiment": "later", "outcome": "cannot tell", "question": "Q?", "value": None}
     page = report.render(

@@ -41,9 +41,9 @@ def _big(row: Row) -> Markup:
 
 def _facts(run: Run) -> list[tuple[str, str | Markup]]:
     dataset = run.part("dataset")
-    shown = [
-        key for key in dataset if key not in ("name", "description", "labels", "task")
-    ]  # the rest is in the header
+    in_header = ("name", "description", "labels", "task")
+    # Data without splits has neither sizes nor a split.
+    shown = [key for key, value in dataset.items() if key not in in_header and value not in (None, {})]
     named = [(key.replace("_", " ").capitalize(), _fact(dataset[key])) for key in shown]
     return [*named, *_examined(run)]
 
