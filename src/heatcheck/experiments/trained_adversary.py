@@ -39,7 +39,7 @@ from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
-from heatcheck.verdict_adversaries import as_in_verdict, heatmap_name
+from heatcheck.verdict_adversaries import Key, as_in_verdict, heatmap_name
 
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
 AT_ONCE = 2  # how many λ are tried before looking whether to stop
@@ -177,7 +177,7 @@ def setting_name(seed: int, number: int = 0) -> str:
 
 def _shown(config: AdversaryConfig, trained: Trained) -> tuple[str, str]:
     """Whose heatmaps are kept, and as which method: of the one that the verdict would be about, by the dev texts."""
-    models = {
+    models: dict[Key, str] = {
         (setting_name(seed, number), weight): adversary_name(weight, seed, number)
         for weight, seed, number in itertools.product(config.lambdas, config.seeds, range(config.apart))
         if adversary_name(weight, seed, number) in trained  # else the sweep stopped before it
