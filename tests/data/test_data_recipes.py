@@ -64,7 +64,7 @@ def test_imdb_has_the_papers_counts_and_true_offsets(shared_data: Path) -> None:
 def test_imdb_240_keeps_the_papers_share(shared_data: Path) -> None:
     data = load("imdb-240", data_dir=shared_data)
     assert sizes(data) == (13370, 3310, 3432)  # paper 5: roughly 78% of 25,879
-    assert data.notes == ("5767 of 25879 texts were left out: more than 240 words (as in paper 5).",)
+    assert data.notes == ("5,767 of 25,879 texts were left out: more than 240 words (as in paper 5).",)
     assert max(len(data.rules.split(e.text)) for e in data.splits["dev"]) == 240
     assert (data.name, data.min_frequency) == ("imdb-240", 10)
 
