@@ -29,7 +29,7 @@ def test_sst_has_the_papers_counts(shared_data: Path) -> None:
     assert sizes(data) == (6355, 821, 1725)
     assert (by_class(data, "train"), by_class(data, "test")) == ((3034, 3321), (863, 862))
     assert data.notes == (
-        "712 of 9613 texts were left out: shorter than 6 words, or the longest of their split (as in paper 1).",
+        "712 of 9,613 texts were left out: shorter than 6 words, or the longest of their split (as in paper 1).",
     )
     assert (data.rules.tokenizer, data.rules.digits_as, data.min_frequency) == ("spacy", None, 1)
 
