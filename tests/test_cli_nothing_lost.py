@@ -188,6 +188,11 @@ def test_files_with_nothing_in_them_are_empty(heatcheck, name, content):
     assert f"heatcheck: {name}: the file is empty." in err
 
 
+def heed_ctrl_c() -> None:
+    """Where the tests run in the background, the shell has told all of them to ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     write_reviews(tmp_path / "reviews.csv")
     command = [
@@ -202,7 +207,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         "--epochs",
         "9999",
     ]
-    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".model.training/.train-*/resume.safetensors")):
         assert child.poll() is None

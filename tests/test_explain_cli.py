@@ -12,7 +12,6 @@ import torch
 
 from heatcheck import cli
 from tests.report.sample_methods import write_methods_sample
-from tests.test_cli import heatcheck  # noqa: F401
 from tests.tiny import tiny_folder
 
 EVIL = "<script>alert('x')</script>"
@@ -23,7 +22,7 @@ def model(tmp_path_factory):
     return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", "bert", ("bad", "go\x1b[31mod\u202e" + EVIL))
 
 
-def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):  # noqa: F811
+def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):
     methods = "saliency,integrated_gradients(steps=3, most_steps=3),lime(samples=9)"
     code, out, err = heatcheck("explain", "A good film.", "--model", model, "--method", methods)
     assert (code, err) == (0, "")
@@ -39,7 +38,7 @@ def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):  # noqa: 
     assert "LIME (samples=9)" in page
 
 
-def test_pairs_targets_marks_and_another_file(heatcheck, model):  # noqa: F811
+def test_pairs_targets_marks_and_another_file(heatcheck, model):
     code, out, _ = heatcheck(
         "explain", "good", "--pair", "sad film", "--model", model, "--method", "attention", "--target", "bad",
         "--special-tokens", "--out", "made/here.html",
@@ -50,7 +49,7 @@ def test_pairs_targets_marks_and_another_file(heatcheck, model):  # noqa: F811
     assert "sad" in Path("made/here.html").read_text()
 
 
-def test_threads_and_a_place_that_cannot_be_is_said_before_the_work(heatcheck, model, monkeypatch):  # noqa: F811
+def test_threads_and_a_place_that_cannot_be_is_said_before_the_work(heatcheck, model, monkeypatch):
     before = torch.get_num_threads()
     try:
         flags = ("--model", model, "--method", "gradient", "--threads", "1")
@@ -63,7 +62,7 @@ def test_threads_and_a_place_that_cannot_be_is_said_before_the_work(heatcheck, m
         torch.set_num_threads(before)
 
 
-def test_nasty_texts_are_shown_as_text(heatcheck, model):  # noqa: F811
+def test_nasty_texts_are_shown_as_text(heatcheck, model):
     text = f'good {EVIL} "quoted" \u200fעברית\u202e 😀 \x00 \x1b]0;title\x07 film'
     code, out, _ = heatcheck("explain", text, "--model", model, "--method", "gradient")
     assert code == 0
@@ -74,7 +73,7 @@ def test_nasty_texts_are_shown_as_text(heatcheck, model):  # noqa: F811
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", page)
 
 
-def test_functions_are_explained_too(heatcheck):  # noqa: F811
+def test_functions_are_explained_too(heatcheck):
     Path("judge.py").write_text(
         "def predict(texts):\n    return [[0.2, 0.8] if 'good' in t else [0.9, 0.1] for t in texts]\n"
     )
@@ -85,7 +84,7 @@ def test_functions_are_explained_too(heatcheck):  # noqa: F811
     assert out.startswith("predict: yes, probability 80%\n\nOcclusion\n  a good (0.70) film\n")
 
 
-def test_an_audit_adds_what_it_says(heatcheck, model):  # noqa: F811
+def test_an_audit_adds_what_it_says(heatcheck, model):
     write_methods_sample(Path("run"))
     code, out, err = heatcheck(
         "explain", "good film", "--model", model, "--method", "gradient,deep_lift_captum,occlusion", "--run", "run"
@@ -102,7 +101,7 @@ def test_an_audit_adds_what_it_says(heatcheck, model):  # noqa: F811
     assert heatcheck("explain", "good", "--model", model, "--method", "gradient", "--run", "run")[2] == ""
 
 
-def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):  # noqa: F811
+def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):
     shutil.copytree(model, "tiny")
     Path("folder").mkdir()
     gradient = ("--model", "tiny", "--method", "gradient")

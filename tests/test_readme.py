@@ -11,7 +11,6 @@ import pytest
 
 from heatcheck.data.columns import USUAL_NAMES
 from heatcheck.data.readers import READERS
-from tests.test_cli import heatcheck  # noqa: F401
 from tests.tiny import tiny_folder
 
 README = Path(__file__).parents[1] / "README.md"
@@ -21,7 +20,7 @@ def fences(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S)
 
 
-def test_the_black_box_and_its_data(heatcheck):  # noqa: F811
+def test_the_black_box_and_its_data(heatcheck):
     (data,) = fences("csv")
     Path("my.csv").write_text(data)
     (code,) = [fence for fence in fences("python") if fence.startswith("# mine.py")]
@@ -46,7 +45,7 @@ def test_the_notebook(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("line", [line for line in fences("")[1].splitlines() if line.startswith("heatcheck ")])
-def test_every_flag_of_the_tour_is_there(heatcheck, line):  # noqa: F811
+def test_every_flag_of_the_tour_is_there(heatcheck, line):
     words = shlex.split(line, comments=True)[1:]
     text = heatcheck(words[0], "--help")[1]
     for flag in (word for word in words if word.startswith("--")):
