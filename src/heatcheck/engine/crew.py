@@ -96,20 +96,13 @@ class Crew:
     @contextlib.contextmanager
     def _watched(self, jobs: Sequence[Job], done: Mapping[str, Path], progress: Progress) -> Iterator[None]:
         """Show how far jobs in other processes are, by the numbers they leave in their folders."""
-        over = threading.Event()
         places = [self.place(job, done) for job in jobs]
 
-        def watch() -> None:
-            while not over.wait(EVERY):
-                progress.advance(sum(_so_far(p, job.units) for p, job in zip(places, jobs, strict=True)))
+        def look() -> None:
+            progress.advance(sum(_so_far(p, job.units) for p, job in zip(places, jobs, strict=True)))
 
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with _meanwhile(look):
             yield
-        finally:
-            over.set()
-            watcher.join()
 
 
 def _perform(crew: Crew, job: Job, done: Mapping[str, Path], parent: int) -> None:
@@ -131,12 +124,23 @@ def _perform(crew: Crew, job: Job, done: Mapping[str, Path], parent: int) -> Non
 def with_parent(parent: int) -> Iterator[None]:
     """Inside, this process ends at once when its parent is gone: nobody waits for its work. What a job has saved so far
     was saved whole, so that the next run goes on from there."""
+
+    def look() -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    with _meanwhile(look):
+        yield
+
+
+@contextlib.contextmanager
+def _meanwhile(look: Callable[[], None]) -> Iterator[None]:
+    """Inside, `look` is called now and then, beside the work."""
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(EVERY):
-            if os.getppid() != parent:
-                os._exit(1)
+            look()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
