@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from heatcheck.data.dataset import Dataset
+from heatcheck.data.recipes.common import SPACY
 from heatcheck.data.sources import load
+from heatcheck.data.words import without_punctuation
 from heatcheck.errors import InputError
 
 DEV_TENTH = "Dev is a tenth of train (stratified, seed 0)."
@@ -57,8 +59,12 @@ def test_imdb_has_the_papers_counts_and_true_offsets(shared_data: Path) -> None:
     assert sizes(data) == (17212, 4304, 4363)
     assert (by_class(data, "test"), data.min_frequency) == ((2189, 2174), 10)
     first = data.splits["test"][0]
-    assert first.text.startswith("A funny thing happened to me while watching  Mosquito   on the one hand  the hero")
-    assert not any("<" in e.text or "." in e.text for part in data.splits.values() for e in part)
+    assert first.text.startswith('A funny thing happened to me while watching "Mosquito": on the one hand, the hero')
+    words = data.rules.split(first.text)
+    assert [w.form for w in words[7:11]] == ["watching", "mosquito", "on", "the"]
+    assert first.text[words[8].start : words[8].end] == "Mosquito"
+    for example in data.splits["dev"][:300]:  # the words, and their places, of the review without its punctuation
+        assert data.rules.split(example.text) == SPACY.split(without_punctuation(example.text))
 
 
 def test_imdb_240_keeps_the_papers_share(shared_data: Path) -> None:
@@ -67,6 +73,7 @@ def test_imdb_240_keeps_the_papers_share(shared_data: Path) -> None:
     assert data.notes == ("5,767 of 25,879 texts were left out: more than 240 words (as in paper 5).",)
     assert max(len(data.rules.split(e.text)) for e in data.splits["dev"]) == 240
     assert (data.name, data.min_frequency) == ("imdb-240", 10)
+    assert data.fingerprint() == "737927d2257057dc"  # models that were trained on it are found again
 
 
 def test_agnews_test_is_official_and_train_says_it_is_a_part(shared_data: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from heatcheck.data.sources import load
+from heatcheck.data.vocabulary import build
+from heatcheck.data.words import WordRules, without_punctuation
 from heatcheck.errors import InputError
 
 
@@ -59,7 +62,15 @@ def test_imdb_from_folders(tmp_path: Path) -> None:
     assert {name: len(part) for name, part in data.splits.items()} == {"train": 33, "dev": 8, "test": 8}
     assert not {"train/99_9", "train/98_9"} & ids(data)
     assert "train/97_9" in ids(data)
-    assert data.splits["train"][0].text.startswith("neg 0  train       w word")
+    first = data.splits["train"][0].text
+    assert first.startswith("neg 0, train.<br />w word")
+    assert [w.form for w in data.rules.split(first)][:5] == ["neg", "0", "train", "w", "word"]
+    rules, blanked = WordRules("spacy"), [replace(e, text=without_punctuation(e.text)) for e in data.splits["train"]]
+    plain = build(blanked, rules, 2)
+    ours = build(data.splits["train"], data.rules, 2)
+    assert ours.words == plain.words
+    for one, other in zip(data.splits["train"], blanked, strict=True):
+        assert (ours.row(one).columns == plain.row(other).columns).all()
 
 
 def test_imdb_240_counts_words(tmp_path: Path) -> None:

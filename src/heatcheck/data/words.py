@@ -26,7 +26,8 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class WordRules:
-    """How a text becomes words: `tokenizer` is "unicode" (ours), "spacy" or "whitespace"."""
+    """How a text becomes words: `tokenizer` is "unicode" (ours), "spacy", "spacy without punctuation" or
+    "whitespace"."""
 
     tokenizer: str = "unicode"
     lowercase: bool = True
@@ -83,6 +84,24 @@ def _spacy() -> Callable[[str], Spans]:
     return lambda text: [(t.idx, t.idx + len(t)) for t in tokenizer(text) if not t.is_space]
 
 
+# What Keras' tokenizer drops, and the line breaks of the reviews that paper 1 took from it.
+_PUNCTUATION = re.compile(r'<br\s*/?>|[!"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]')
+
+
+def without_punctuation(text: str) -> str:
+    """As long as `text`, so that offsets stay true.
+
+    >>> without_punctuation("Dull.<br />It isn't!")
+    "Dull       It isn't "
+    """
+    return _PUNCTUATION.sub(lambda match: " " * len(match.group()), text)
+
+
+def _spacy_without_punctuation() -> Callable[[str], Spans]:
+    spans = _spacy()
+    return lambda text: spans(without_punctuation(text))
+
+
 @functools.lru_cache(maxsize=2048)
 def _spans(tokenizer: str, text: str) -> Spans:
     """Remembered for a while: the experiments of a run read the same texts one after another."""
@@ -92,5 +111,6 @@ def _spans(tokenizer: str, text: str) -> Spans:
 TOKENIZERS: dict[str, Callable[[], Callable[[str], Spans]]] = {
     "unicode": _unicode,
     "spacy": _spacy,
+    "spacy without punctuation": _spacy_without_punctuation,
     "whitespace": _whitespace,
 }
