@@ -14,8 +14,9 @@ from heatcheck import results
 from heatcheck.api import explaining_configs
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.agreement import NO_PAIR, TOO_SHORT, AgreementConfig, agreement, ranked_means
+from heatcheck.experiments.agreement import NO_PAIR, AgreementConfig, agreement, ranked_means
 from heatcheck.experiments.explained import Explained, explain_texts
+from heatcheck.experiments.rows import TOO_SHORT
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import Explanation

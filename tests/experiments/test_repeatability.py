@@ -11,7 +11,6 @@ from scipy.stats import kendalltau
 
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.agreement import TOO_SHORT
 from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.experiments.repeatability import (
     CONSTANT,
@@ -21,6 +20,7 @@ from heatcheck.experiments.repeatability import (
     repeatability,
     samples_needed,
 )
+from heatcheck.experiments.rows import TOO_SHORT
 from heatcheck.experiments.summary import summarise
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method

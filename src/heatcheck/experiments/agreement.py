@@ -27,14 +27,13 @@ from numpy import ndarray
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import ALL_METHODS, predicted_names
+from heatcheck.experiments.rows import ALL_METHODS, predicted_names, value_or_reason, why_undefined
 from heatcheck.explain import method
 from heatcheck.measure.agreement import kendall_top_k, pearson, rbo, spearman, topk_overlap
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
-TOO_SHORT = "undefined: the text has fewer than two words"
 NO_PAIR = "undefined: no two methods that are ranked can be compared on this text"
 
 
@@ -145,34 +144,22 @@ def compare_all(compare: Compare, lists: Float[ndarray, "M B T"], words: Bool[nd
 
 
 def _pairs(names: Sequence[str], texts: Texts, measure: Measure, found: Float[ndarray, "P B"]) -> Iterator[Score]:
-    constant = _constant(texts)
-    for pair, values in zip(combinations(range(len(names)), 2), found, strict=True):
-        for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
-            missing = np.isnan(values[row])
+    lists = dict(zip(names, texts.lists, strict=True))
+    for (first, second), values in zip(combinations(names, 2), found, strict=True):
+        reasons = why_undefined({first: lists[first], second: lists[second]}, texts.words)
+        for text, group, number, why in zip(texts.ids, texts.groups, values, reasons, strict=True):
+            value, reason = value_or_reason(number, why)
             yield Score(
                 measure.name,
-                None if missing else float(values[row]),
-                names[pair[0]],
-                names[pair[1]],
+                value,
+                first,
+                second,
                 text,
                 group,
                 setting=measure.setting,
                 at=measure.at,
-                reason=_why(names, pair, constant[:, row], texts.words[row]) if missing else None,
+                reason=reason,
             )
-
-
-def _constant(texts: Texts) -> Bool[ndarray, "M B"]:
-    outside = ~texts.words
-    highest = np.where(outside, -np.inf, texts.lists).max(-1, initial=-np.inf)
-    return np.asarray(highest <= np.where(outside, np.inf, texts.lists).min(-1, initial=np.inf))
-
-
-def _why(names: Sequence[str], pair: tuple[int, int], constant: Bool[ndarray, "M"], words: Bool[ndarray, "T"]) -> str:
-    if words.sum() < 2:
-        return TOO_SHORT
-    flat = [names[one] for one in pair if constant[one]]
-    return f"undefined: {' and '.join(flat)} {'give' if len(flat) > 1 else 'gives'} every word the same score"
 
 
 def _means(ranked: Sequence[bool], texts: Texts, taus: Float[ndarray, "P B"]) -> Iterator[Score]:

@@ -36,7 +36,7 @@ from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
 from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import ALL_METHODS, CONSTANT, value_or_reason
+from heatcheck.experiments.rows import ALL_METHODS, value_or_reason, why_undefined
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
@@ -287,8 +287,9 @@ def _tau_loo(erase: Eraser, texts: Texts, scores: Mapping[str, Float[ndarray, "B
     change = leave_one_out(erase, texts, real)
     for name, values in scores.items():
         taus = kendall(np.abs(values), change, real).tau
-        for text, group, tau in zip(texts.ids, texts.groups, taus, strict=True):
-            value, reason = value_or_reason(tau, CONSTANT)
+        reasons = why_undefined({name: np.abs(values), "leave-one-out": change}, real)
+        for text, group, tau, why in zip(texts.ids, texts.groups, taus, reasons, strict=True):
+            value, reason = value_or_reason(tau, why)
             yield Score(
                 "tau_loo_erasure", value, name, "leave_one_out", text, group, setting=erase.operator, reason=reason
             )

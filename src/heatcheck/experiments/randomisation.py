@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
-from heatcheck.experiments.rows import CONSTANT, to_numpy, value_or_reason
+from heatcheck.experiments.rows import to_numpy, value_or_reason, why_undefined
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
@@ -71,8 +71,9 @@ def randomisation(
             words = (batch.mask if config.special_tokens else batch.words).cpu().numpy()
             for name in methods:
                 taus = kendall(trained[name], found[name], words).tau
-                for text, tau in zip(batch.example_ids, taus, strict=True):
-                    value, reason = value_or_reason(tau, CONSTANT)
+                both = {"the trained model": trained[name], "the randomised one": found[name]}
+                for text, tau, why in zip(batch.example_ids, taus, why_undefined(both, words), strict=True):
+                    value, reason = value_or_reason(tau, why)
                     yield Score(
                         "randomisation_correlation",
                         value,

@@ -23,9 +23,9 @@ from numpy import ndarray
 
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.agreement import TOO_SHORT, compare_all
+from heatcheck.experiments.agreement import compare_all
 from heatcheck.experiments.explained import Explained, usable
-from heatcheck.experiments.rows import to_numpy
+from heatcheck.experiments.rows import TOO_SHORT, to_numpy
 from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction

@@ -11,10 +11,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import TEXT, Batch, Example
+from heatcheck.measure.ranks import constant
 from heatcheck.models.subject import Subject
 from heatcheck.results import TokenScores
 
-CONSTANT = "undefined: the text has fewer than two words, or one of the score lists is constant"
 TOO_SHORT = "undefined: the text has fewer than two words"
 ALL_METHODS = "all methods"  # the subject of a number that is about no one method
 
@@ -65,14 +65,9 @@ def value_or_reason(value: float, reason: str) -> tuple[float | None, str | None
 
 def why_undefined(lists: Mapping[str, Float[ndarray, "B T"]], words: Bool[ndarray, "B T"]) -> list[str]:
     """For each text: why these lists have no rank correlation, if they have none."""
-    constant = {name: _constant(scores, words) for name, scores in lists.items()}
-    flat = [[name for name in lists if constant[name][row]] for row in range(len(words))]
+    rank_nothing = {name: constant(scores, words) for name, scores in lists.items()}
+    flat = [[name for name in lists if rank_nothing[name][row]] for row in range(len(words))]
     return [TOO_SHORT if n < 2 else _flat(names) for n, names in zip(words.sum(1), flat, strict=True)]
-
-
-def _constant(scores: Float[ndarray, "B T"], words: Bool[ndarray, "B T"]) -> Bool[ndarray, "B"]:
-    highest = np.where(words, scores, -np.inf).max(1, initial=-np.inf)
-    return np.asarray(highest <= np.where(words, scores, np.inf).min(1, initial=np.inf))
 
 
 def _flat(names: Sequence[str]) -> str:

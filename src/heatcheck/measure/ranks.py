@@ -157,7 +157,7 @@ def top_k_distance(
     distance, lengths = np.full(len(x), np.nan), valid.sum(1)
     x_ranks, y_ranks = _descending_ranks(x, valid), _descending_ranks(y, valid)
     named = valid & ((x_ranks < k[:, None]) | (y_ranks < k[:, None]))
-    exists = np.flatnonzero((lengths >= 2) & ~_constant(x, valid) & ~_constant(y, valid))
+    exists = np.flatnonzero((lengths >= 2) & ~constant(x, valid) & ~constant(y, valid))
     sizes = named.sum(1)
     exists = exists[np.argsort(sizes[exists], kind="stable")]
     for chunk in _chunks(exists, sizes[exists]):
@@ -167,9 +167,10 @@ def top_k_distance(
     return distance
 
 
-def _constant(scores: Float[ndarray, "N T"], valid: Bool[ndarray, "N T"]) -> Bool[ndarray, "N"]:
-    highest, lowest = np.where(valid, scores, -np.inf).max(1), np.where(valid, scores, np.inf).min(1)
-    return np.asarray(highest <= lowest)
+def constant(scores: Float[ndarray, "N T"], valid: Bool[ndarray, "N T"]) -> Bool[ndarray, "N"]:
+    """Lists that rank nothing: all their tokens have one score, or they have no token."""
+    highest = np.where(valid, scores, -np.inf).max(1, initial=-np.inf)
+    return np.asarray(highest <= np.where(valid, scores, np.inf).min(1, initial=np.inf))
 
 
 @functools.cache
