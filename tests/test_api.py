@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import heatcheck
-from heatcheck.api import explaining_configs, make_request
+from heatcheck.api import make_request
 from heatcheck.experiments.repeatability import RepeatabilityConfig
+from heatcheck.settings import explaining_configs
 from tests.test_cli_transformers import TEXTS, table
 
 CHEAP = RepeatabilityConfig(repeats=2, budgets=(), random_only=True)

@@ -6,15 +6,10 @@ In Python `heatcheck.audit(...)` and `heatcheck.run(...)` return a `Run`, which 
 from __future__ import annotations
 
 import html
-import importlib
 import itertools
-import os
-import random
 import re
-import shutil
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -23,29 +18,21 @@ import torch
 
 from heatcheck import report, results, runner
 from heatcheck.attributions import Attributions
-from heatcheck.data.dataset import TRAIN, Dataset
 from heatcheck.data.sources import DEFAULT, Columns, is_named
-from heatcheck.engine.store import Store, digest
+from heatcheck.engine.store import digest
 from heatcheck.errors import InputError
-from heatcheck.experiments import EXPERIMENTS
-from heatcheck.experiments.repeatability import IN_AUDITS
-from heatcheck.explain.method import split
-from heatcheck.models import checkpoint, finetune
+from heatcheck.machine import available_cores, choose_device
 from heatcheck.models.blackbox import Predict
 from heatcheck.models.fit import Recipe
 from heatcheck.models.given import Model, subject_of
-from heatcheck.models.loading import is_transformer, load_subject
+from heatcheck.models.loading import is_transformer
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
-from heatcheck.models.subject import Subject
-from heatcheck.models.training import check_trainable, fitted_spec
-from heatcheck.progress import Progress, Silent
+from heatcheck.progress import Progress
 from heatcheck.report.said import said as report_said
 from heatcheck.request import Request
-from heatcheck.results import make_folder
+from heatcheck.settings import AUDITS
 from heatcheck.single import Target, Text, TextExplainer, explain_text, with_settings
-
-AUDITS: Mapping[str, Any] = {"repeatability": IN_AUDITS}  # settings of experiments that are cheaper in an audit
 
 
 class Run:
@@ -142,62 +129,6 @@ def run(
     return run_request(request, Path(out) if out is not None else default_folder(experiment, request))
 
 
-def train_model(
-    request: Request, out: Path, *, progress: Progress | None = None
-) -> tuple[Subject[Any], tuple[str, ...]]:
-    """Train a model into the folder `out`; a killed training goes on from its last epoch, a finished one is found.
-    Also what is to be said of its training."""
-    progress = progress or Silent()
-    torch.set_num_threads(request.threads)
-    data = fewer_training_texts(runner.load_data(request), request.limit, request.seed)
-    if out.is_file():
-        raise InputError(f"{out}: is a file. Give a folder as --out.")
-    if out.exists() and any(out.iterdir()):
-        subject = _same_model(request, data, out)
-        return subject, (*data.notes, *subject.notes)
-    check_trainable(data)
-    request.starts_from()
-    make_folder(out.parent)
-    folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
-    os.replace(folder, out)
-    shutil.rmtree(folder.parent, ignore_errors=True)
-    subject = load_subject(TransformerSpec(str(out)))
-    return subject, (*data.notes, *subject.notes)
-
-
-def fewer_training_texts(data: Dataset, limit: int | None, seed: int) -> Dataset:
-    """At most `limit` of them, drawn by the seed."""
-    texts = data.splits.get(TRAIN, ())
-    if limit is None or limit >= len(texts):
-        return data
-    chosen = [texts[i] for i in sorted(random.Random(seed).sample(range(len(texts)), limit))]
-    note = f"{limit:,} of {len(texts):,} training texts were drawn at random (--limit, seed {seed})."
-    return replace(data, splits={**data.splits, TRAIN: chosen}, notes=(*data.notes, note))
-
-
-def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
-    """The model in `out`, if it is the one that was asked for."""
-    if not any((out / name).exists() for name in (checkpoint.DESCRIPTION, "config.json")):
-        raise InputError(f"{out}: exists and is not a model. Give another --out.")
-    other = InputError(f"{out}: holds another model. Give another --out, or delete that folder.")
-    if isinstance(request.spec, TransformerSpec) != is_transformer(str(out)):
-        raise other
-    if isinstance(request.spec, TransformerSpec):
-        if not finetune.same_training(out, request.spec, request.recipe, request.seed, data):
-            raise other
-        return load_subject(TransformerSpec(str(out)))
-    there = checkpoint.load(out)
-    same_training = (there.recipe, there.seed, there.trained_on) == (request.recipe, request.seed, data.fingerprint())
-    spec = there.spec
-    if not (
-        same_training
-        and isinstance(spec, ModelSpec)
-        and spec == fitted_spec(request.spec, data, spec.vocabulary_size, spec.embedding_width)
-    ):
-        raise other
-    return there
-
-
 def make_request(
     model: str | Path | Predict | None, data: str | Path, limit: int | None, seed: int, options: Options
 ) -> Request:
@@ -261,114 +192,12 @@ def audited_methods(run: Path, found: Attributions) -> tuple[dict[str, str], lis
     return report_said(run, [one.method for one in found]), notes
 
 
-def find_function(name: str) -> Predict:
-    """The function that `python:module:function` names; modules of the current folder are found too."""
-    _, _, target = name.partition(":")
-    module, _, function = target.partition(":")
-    if not module or not function:
-        raise InputError(f"--model {name}: give it as python:module:function.")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = getattr(importlib.import_module(module), function)
-    except Exception as error:  # the user's own module may fail in any way
-        raise InputError(
-            f"--model {name}: {type(error).__name__}: {error}. Give it as python:module:function."
-        ) from error
-    finally:
-        sys.path.remove(os.getcwd())
-    if not callable(found):
-        raise InputError(f"--model {name}: {function} is not a function.")
-    predict: Predict = found
-    return predict
-
-
 def default_limit(model: str | Path | Predict | None) -> int:
     """So that an audit takes minutes: explanations of a transformer take far longer than those of our models."""
     if model is None:
         return 1000
     other = callable(model) or str(model).startswith("python:") or is_transformer(str(model))
     return 100 if other else 1000
-
-
-def explaining_configs(
-    methods: str | None,
-    *,
-    special_tokens: bool = False,
-    rationales: Path | None = None,
-    kind: str = "eraser",
-    audit: bool = False,
-) -> dict[str, Any]:
-    """The settings of every experiment that compares explanations, with these changes; those of an audit, if asked."""
-    changes: dict[str, Any] = {"special_tokens": special_tokens}
-    if rationales is not None:
-        changes |= {"rationales": str(rationales), "format": kind}
-    if methods is not None:
-        changes["methods"] = split(methods)
-        if not changes["methods"]:
-            raise InputError("--methods names none. Leave it out, or name some of `heatcheck list explainers`.")
-    found = {}
-    for name, experiment in EXPERIMENTS.items():
-        known = {f.name for f in fields(experiment.config)}
-        here = {key: value for key, value in changes.items() if key in known and value not in (None, False)}
-        if here:
-            usual = AUDITS.get(name) if audit else None
-            found[name] = replace(usual or experiment.config(), **here)
-    return found
-
-
-FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: the setting's name, and how it is read
-    "seeds": ("seeds", lambda text: numbers(text, int, "--seeds")),
-    "bases": ("bases", lambda text: numbers(text, int, "--bases")),
-    "lambdas": ("lambdas", lambda text: numbers(text, float, "--lambdas")),
-    "guides": ("guides", split),
-    "margin": ("margin", float),
-    "apart": ("apart", int),
-    "adversary-epochs": ("epochs", int),
-    "stop-at": ("stop_at", float),
-    "select-on": ("selected_on", str),
-}
-
-
-def trained_configs(experiments: Sequence[str], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of tests that train, from the flags that were given; each has to be for one of them at least."""
-    given = {flag: value for flag, value in flags.items() if value is not None}
-    known = [name for name in experiments if name in EXPERIMENTS]
-    found = {name: _heard(name, given) for name in known if given}
-    for flag in given:
-        if known and not any(flag in heard for heard, _ in found.values()):
-            raise InputError(f"--{flag} is not for {' or '.join(known)}. Leave it out.")
-    return {name: config for name, (heard, config) in found.items() if heard}
-
-
-def _heard(experiment: str, given: Mapping[str, Any]) -> tuple[set[str], Any]:
-    """Which flags are for this test, and its settings with them. guided_mlp passes on those of its adversary."""
-    config = EXPERIMENTS[experiment].config()
-    inner = getattr(config, "adversary", None)
-    own, passed, heard = {}, {}, set()
-    for flag, value in given.items():
-        name, read = FLAGS[flag]
-        if EXPERIMENTS[experiment].models is not None and hasattr(config, name):
-            own[name] = read(value)
-        elif hasattr(inner, name):
-            passed[name] = read(value)
-        else:
-            continue
-        heard.add(flag)
-    if inner is not None and passed:
-        own["adversary"] = replace(inner, **passed)
-    return heard, replace(config, **own)
-
-
-def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, ...]:
-    """
-    >>> numbers("0, 1e-3", float, "--lambdas")
-    (0.0, 0.001)
-    """
-    try:
-        return tuple(kind(part) for part in text.split(",") if part.strip())
-    except ValueError as error:
-        what = "whole numbers" if kind is int else "numbers"
-        raise InputError(f"{flag} {text!r}: not {what} with commas between them.") from error
 
 
 def default_folder(what: str, request: Request) -> Path:
@@ -393,19 +222,3 @@ def may_take(folder: Path, request: Request) -> bool:
     tests = tuple(there.get("settings", {}).get("experiments", {}))
     same = digest(replace(request, experiments=tests).settings()) == there.get("identity")
     return there["status"] != "finished" or (same and set(request.experiments or ()) <= set(tests))
-
-
-def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def choose_device(name: str) -> str:
-    """`auto` takes a GPU if there is one; a device that is not there is an error, not a fallback."""
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        return next(device for device in ("cuda", "mps", "cpu") if there[device])
-    if name not in there:
-        raise InputError(f"device {name!r} is not one of auto, {', '.join(there)}.")
-    if not there[name]:
-        raise InputError(f"This machine has no {name} device. Use --device auto or cpu.")
-    return name

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
 
+from heatcheck.console import ERR, OUT, bars, say, show_verdict
 from heatcheck.errors import InputError
 from heatcheck.flags import (
     DataDirFlag,
@@ -33,7 +29,6 @@ from heatcheck.flags import (
     WindowsFlag,
     grouped,
 )
-from heatcheck.report.visible import for_terminal
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 
@@ -45,14 +40,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-out_console, err_console = Console(), Console(stderr=True)
 
 
 def _version(asked: bool) -> None:
     if asked:
         import heatcheck
 
-        _say(f"heatcheck {heatcheck.__version__}")
+        say(f"heatcheck {heatcheck.__version__}")
         raise typer.Exit
 
 
@@ -83,12 +77,12 @@ def audit(
 
     Tests 1000 held-out texts of one of our models and 100 of a transformer, unless --limit says otherwise.
     """
-    from heatcheck import api
+    from heatcheck import api, settings
 
     if model is not None:
         own.refuse("is trained already", epochs=(own.epochs, None))
     options: Any = {**data.options(), **machine.options(), **own.training(), "reading": reading.spec(windows=windows)}
-    options["configs"] = api.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
+    options["configs"] = settings.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
     limit = limit or api.default_limit(model)
     _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "audit")
 
@@ -127,18 +121,18 @@ def run(
 
     Tests that train take minutes to hours; their models are trained side by side on the cores there are.
     """
-    from heatcheck import api
+    from heatcheck import api, settings
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
     names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
     if "adversarial_attention" not in names and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
     options: Any = {**data.options(), **machine.options(), "reading": reading.spec(windows=windows)}
-    configs = api.explaining_configs(
+    configs = settings.explaining_configs(
         chosen.methods, special_tokens=chosen.special_tokens, rationales=rationales, kind=rationale_format
     )
     configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
-    configs |= api.trained_configs(names, trained.given())
+    configs |= settings.trained_configs(names, trained.given())
     options |= {"experiments": names, "configs": configs}
     _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "-".join(names))
 
@@ -175,7 +169,7 @@ def train(
     reading: ReadingFlags,
 ) -> None:
     """Train one of our own attention models, or fine-tune a transformer (--model)."""
-    from heatcheck import api
+    from heatcheck import api, model_folder
     from heatcheck.models.finetune import FINE_TUNING
 
     ours = {"temperature": (temperature, 1.0), "weighting": (weighting, "softmax"), "pairing": (pairing, "question")}
@@ -193,15 +187,15 @@ def train(
     changes = {"epochs": own.epochs, "learning_rate": learning_rate}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options: Any = {**data.options(), **machine.options(), **training}
-    with _bars() as progress:
-        subject, notes = api.train_model(
+    with bars() as progress:
+        subject, notes = model_folder.train_model(
             api.make_request(None, data.data, limit, machine.seed, options), out, progress=progress
         )
     for note in notes:
-        _say(f"note: {note}", err_console)
+        say(f"note: {note}", ERR)
     first = subject.recipe.first_eligible_epoch if subject.recipe else 1
     best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
-    _say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
+    say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
 
 
 @app.command()
@@ -267,10 +261,10 @@ def explain(
         threads=machine.threads,
     )
     said, more = ({}, []) if audited is None else api.audited_methods(audited, found)
-    terminal.show(out_console, found.heatmaps, said)
+    terminal.show(OUT, found.heatmaps, said)
     for note in (*notes, *more):
-        _say(f"note: {note}", err_console)
-    _say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
+        say(f"note: {note}", ERR)
+    say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
 
 
 @app.command()
@@ -283,7 +277,7 @@ def report(
     """Write a run's page again, as one HTML file that opens anywhere."""
     from heatcheck.report import write
 
-    _say(str(write(folder, out)))
+    say(str(write(folder, out)))
 
 
 @app.command("list")
@@ -301,8 +295,8 @@ def list_(
             table = Table(name, "", title=None, show_header=True, box=None, pad_edge=False)
             for entry, about in entries.items():
                 table.add_row(entry, about)
-            out_console.print(table)
-            out_console.print()
+            OUT.print(table)
+            OUT.print()
 
 
 @app.command()
@@ -333,7 +327,7 @@ def reproduce(
     """A paper's tables, ours beside theirs."""
     from heatcheck import reproduce as reproduction
 
-    with _bars() as progress:
+    with bars() as progress:
         blocks = reproduction.reproduce(
             paper,
             data_dir=data_dir,
@@ -349,37 +343,26 @@ def reproduce(
         )
     if page is not None:
         reproduction.write_page(page, blocks)
-        _say(str(page))
+        say(str(page))
     else:
         sys.stdout.write("\n".join(f"{name}\n\n{block}\n" for name, block in blocks.items()))
-
-
-def _say(line: str, console: Console = out_console) -> None:
-    """As it is: no markup, no line break inside a path, and no control character that a name or a text may hold."""
-    console.print(for_terminal(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _finish(request: Any, out: Path | None, what: str) -> None:
     from heatcheck import api
 
     folder = out or api.default_folder(what, request)
-    with _bars() as progress:
+    with bars() as progress:
         finished = api.run_request(request, folder, command=_command(), progress=progress)
-    found = finished.verdict
-    if found:
-        out_console.print(Text(f"\n{for_terminal(found['headline'])}", "bold"))
-        for finding in found["findings"]:
-            mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
-            out_console.print(Text.assemble((f"{mark} {finding['outcome']}", colour), f"  {finding['question']}"))
-            _say(f"    {finding['finding']}")
+    show_verdict(finished.verdict)
     for note in finished.description["notes"]:
-        _say(f"note: {note}", err_console)
-    _say(f"\nReport: {folder / 'report.html'}")
+        say(f"note: {note}", ERR)
+    say(f"\nReport: {folder / 'report.html'}")
 
 
 def _model(name: str | None) -> Any:
     """`python:module:function` is the function itself."""
-    from heatcheck.api import find_function
+    from heatcheck.models.given import find_function
 
     return find_function(name) if name is not None and name.startswith("python:") else name
 
@@ -406,52 +389,22 @@ def _command() -> str:
     return shlex.join(["heatcheck", *sys.argv[1:]])
 
 
-class _Bars:
-    """Progress bars with an estimate, on stderr; finished tasks stay as a line each."""
-
-    def __init__(self, bars: Progress) -> None:
-        self.bars = bars
-        self.current: Any = None
-
-    def task(self, name: str, total: float) -> None:
-        self.current = self.bars.add_task(name, total=total)
-
-    def advance(self, done: float) -> None:
-        self.bars.update(self.current, completed=done)
-
-    def say(self, sentence: str) -> None:
-        self.bars.console.print(sentence, highlight=False, markup=False)
-
-
-@contextlib.contextmanager
-def _bars() -> Iterator[_Bars]:
-    columns = (
-        SpinnerColumn(finished_text="✓"),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=err_console) as bars:
-        yield _Bars(bars)
-
-
 def main() -> None:
     """Entry point: an InputError is one sentence and exit code 2; Ctrl-C says how to go on."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         app()
     except InputError as error:
-        _say(f"heatcheck: {error}", err_console)
+        say(f"heatcheck: {error}", ERR)
         sys.exit(2)
     except OSError as error:  # a full disk, a folder that may not be written
         if error.filename is None:
             raise
-        _say(f"heatcheck: {error.filename}: {error.strerror}.", err_console)
+        say(f"heatcheck: {error.filename}: {error.strerror}.", ERR)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
-            err_console.print("\nStopped. Repeat the command to go on where it was.", highlight=False)
+            ERR.print("\nStopped. Repeat the command to go on where it was.", highlight=False)
         raise
 
 

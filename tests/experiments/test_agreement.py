@@ -11,7 +11,6 @@ from scipy import stats
 
 import heatcheck
 from heatcheck import results
-from heatcheck.api import explaining_configs
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.agreement import NO_PAIR, AgreementConfig, agreement, ranked_means
@@ -24,6 +23,7 @@ from heatcheck.models.protocols import Predictor
 from heatcheck.report.sections.agreement import section
 from heatcheck.report.source import load
 from heatcheck.results import Origin, Score, TokenScores
+from heatcheck.settings import explaining_configs
 from tests.test_cli_transformers import table
 from tests.tiny import tiny_subject
 from tests.toys import random_examples, small_subject

@@ -16,6 +16,7 @@ from heatcheck.experiments.seed_variance import SeedConfig
 from heatcheck.experiments.trained_adversary import AdversaryConfig
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.fitness import base_of, check_same_training
+from heatcheck.model_folder import train_model
 from heatcheck.models import finetune
 from heatcheck.models.finetune import FINE_TUNING
 from heatcheck.models.pretrained import TransformerSpec
@@ -40,7 +41,7 @@ def tuned(tmp_path_factory):
     request = api.make_request(
         None, data, None, 0, {"spec": TransformerSpec(str(body)), "recipe": RECIPE, "threads": 1}
     )  # fmt: skip
-    api.train_model(request, folder / "model")
+    train_model(request, folder / "model")
     return folder / "model", data
 
 
@@ -120,7 +121,7 @@ def test_attention_that_cannot_be_replaced_is_refused_before_any_training(tuned,
     request = api.make_request(
         None, data, None, 0, {"spec": TransformerSpec(str(body)), "recipe": RECIPE, "threads": 1}
     )
-    api.train_model(request, tmp_path / "model")
+    train_model(request, tmp_path / "model")
     with pytest.raises(InputError, match="has an attention of its own that cannot be replaced"):
         heatcheck.run("uniform_attention", tmp_path / "model", data, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -95,3 +98,24 @@ def _count_classes(function: Predict) -> tuple[str, ...]:
             "Give a row with the probability of each class."
         )
     return tuple(f"class {i}" for i in range(answer.shape[1]))
+
+
+def find_function(name: str) -> Predict:
+    """The function that `python:module:function` names; modules of the current folder are found too."""
+    _, _, target = name.partition(":")
+    module, _, function = target.partition(":")
+    if not module or not function:
+        raise InputError(f"--model {name}: give it as python:module:function.")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = getattr(importlib.import_module(module), function)
+    except Exception as error:  # the user's own module may fail in any way
+        raise InputError(
+            f"--model {name}: {type(error).__name__}: {error}. Give it as python:module:function."
+        ) from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not callable(found):
+        raise InputError(f"--model {name}: {function} is not a function.")
+    predict: Predict = found
+    return predict

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heatcheck.api import choose_device
 from heatcheck.errors import InputError
+from heatcheck.machine import choose_device
 from heatcheck.progress import Progress
 from heatcheck.reproduce import paper_1, paper_2, paper_2_page, paper_3, paper_3_page, paper_5
 from heatcheck.reproduce.cases import Machine
