@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -43,11 +43,6 @@ class Setting:
     def model(self) -> SingleText:
         assert isinstance(self.subject.model, SingleText)
         return self.subject.model
-
-    @property
-    def partial_data(self) -> Dataset:
-        """With as many training texts as are measured on."""
-        return replace(self.data, splits={**self.data.splits, TRAIN: self.training})
 
     def our_batches(self, size: int = OUR_BATCH) -> list[Batch]:
         return list(self.subject.batches(self.examples, size))

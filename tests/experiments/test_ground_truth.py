@@ -47,7 +47,7 @@ def planted(text: str, *words: str) -> tuple[Span, ...]:
 
 def as_predicted(subject, examples, wrong: tuple[str, ...] = ()) -> list[Example]:
     """With the labels that the model predicts; the other one for the texts in `wrong`."""
-    found = [predict(subject, [e])[0].argmax() for e in examples]
+    found = [predict(subject, subject.rows([e]))[0].argmax() for e in examples]
     return [replace(e, label=int(p != (e.id in wrong))) for e, p in zip(examples, found, strict=True)]
 
 

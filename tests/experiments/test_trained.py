@@ -155,7 +155,7 @@ def test_the_base_is_remembered_as_it_is(base, tmp_path):
     subject, data = base
     job = adversary(subject, ADVERSARY, 0.01, 1)
     other, _ = job._untrained(Around(subject, data, {}))
-    task = job._task(other, Around(subject, data, {}))
+    task = job._task(other, Around(subject, data, {}), other.rows(data.splits[TRAIN]))
     imitation = Imitation("kl", 0.01)
     for batch in subject.batches(data.splits[TRAIN][:20], 7):
         (wanted, base_attention), (probs, attention) = says(subject, batch), says(other, batch)

@@ -96,7 +96,7 @@ def test_logits_are_logarithms_and_probabilities_come_back():
     expected = torch.tensor([[1 - share, share] for share in shares], dtype=torch.float64)
     torch.testing.assert_close(subject.model.probs(logits), expected, atol=1e-9, rtol=0)
     assert torch.isfinite(logits).all()
-    probs, labels = predict(subject, [Example("a", "abc def", 0), Example("b", "x", 1)])
+    probs, labels = predict(subject, subject.rows([Example("a", "abc def", 0), Example("b", "x", 1)]))
     assert probs.shape == (2, 2)
     assert sorted(labels.tolist()) == [0, 1]
 

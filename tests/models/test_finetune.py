@@ -39,7 +39,7 @@ def data():
 
 
 def accuracy(subject, examples) -> float:
-    probs, labels = predict(subject, examples)
+    probs, labels = predict(subject, subject.rows(examples))
     return float((probs.argmax(1) == labels).mean())
 
 

@@ -83,7 +83,7 @@ def by_length(rows: Sequence[Row], size: int) -> list[list[Row]]:
     return [[rows[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
 
 
-def batches(examples: Sequence[Example], reader: Reader, size: int) -> Iterator[Batch]:
-    """The examples as batches of similar length; every example once."""
-    for group in by_length([reader.row(e) for e in examples], size):
-        yield collate(group, reader.n_labels)
+def batches(rows: Sequence[Row], n_labels: int, size: int) -> Iterator[Batch]:
+    """The rows as batches of similar length; every row once."""
+    for group in by_length(rows, size):
+        yield collate(group, n_labels)

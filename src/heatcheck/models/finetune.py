@@ -48,11 +48,12 @@ def fine_tune(
     """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
+    train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
     history = fit(
         subject.model,
         classification_loss(subject.model, data.splits[TRAIN]),
-        training_batches(subject, data, recipe),
-        select=lambda: selection_score(subject, data.splits[DEV]),
+        training_batches(subject, train, recipe),
+        select=lambda: selection_score(subject, dev),
         recipe=recipe,
         generator=torch.Generator().manual_seed(seed),
         resume=resume,

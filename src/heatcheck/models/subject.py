@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 
 from heatcheck.batch import Batch, Example
 from heatcheck.data import reading
-from heatcheck.data.reading import Reader
+from heatcheck.data.reading import Reader, Row
 from heatcheck.models.fit import Epoch, Recipe
 from heatcheck.models.protocols import Predictor
 
@@ -53,22 +53,28 @@ class Subject(Generic[Model]):
     notes: tuple[str, ...] = ()
 
     def batches(self, examples: Sequence[Example], size: int) -> Iterator[Batch]:
-        for batch in reading.batches(examples, self.reader, size):
+        return self.collated(self.rows(examples), size)
+
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        return [self.reader.row(e) for e in examples]
+
+    def collated(self, rows: Sequence[Row], size: int) -> Iterator[Batch]:
+        for batch in reading.batches(rows, self.reader.n_labels, size):
             yield batch.to(self.device)
 
 
-def predict(subject: Subject[Predictor], examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
-    """Class distributions and labels of the examples, in the order of their batches."""
+def predict(subject: Subject[Predictor], rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
+    """Class distributions and labels of texts, in the order of their batches."""
     probs, labels = [], []
     with torch.no_grad():
-        for batch in subject.batches(examples, EVALUATION_BATCH):
+        for batch in subject.collated(rows, EVALUATION_BATCH):
             probs.append(subject.model.probs(subject.model.predict(batch)).cpu())
             labels.append(batch.labels.cpu())
     return torch.cat(probs).numpy(), torch.cat(labels).numpy()
 
 
-def selection_score(subject: Subject[Predictor], examples: Sequence[Example]) -> float:
-    return goodness(*predict(subject, examples))
+def selection_score(subject: Subject[Predictor], rows: Sequence[Row]) -> float:
+    return goodness(*predict(subject, rows))
 
 
 def goodness(probs: Float[ndarray, "N L"], labels: Int[ndarray, "N"]) -> float:

@@ -49,12 +49,13 @@ def train(
         max_length=recipe.max_length,
     )
     subject, generator = untrained(data, spec, recipe, vocabulary, seed=seed, device=device)
-    subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training(subject, data)))
+    train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
+    subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training([*train, *dev])))
     history = fit(
         subject.model,
         classification_loss(subject.model, data.splits[TRAIN]),
-        training_batches(subject, data, recipe),
-        select=lambda: selection_score(subject, data.splits[DEV]),
+        training_batches(subject, train, recipe),
+        select=lambda: selection_score(subject, dev),
         recipe=recipe,
         generator=generator,
         resume=resume,
@@ -96,17 +97,13 @@ def untrained(
     return subject, generator
 
 
-def training_batches(subject: Subject[Any], data: Dataset, recipe: Recipe) -> Batches:
-    rows = [subject.reader.row(e) for e in data.splits[TRAIN]]
-    return shuffled_batches(rows, len(data.labels), recipe.batch_size, subject.device)
+def training_batches(subject: Subject[Any], rows: Sequence[Row], recipe: Recipe) -> Batches:
+    return shuffled_batches(rows, subject.reader.n_labels, recipe.batch_size, subject.device)
 
 
-def cut_in_training(subject: Subject[Any], data: Dataset) -> list[str]:
-    texts = [e for split in (TRAIN, DEV) for e in data.splits[split]]
-    if cut := sum(subject.reader.row(e).cut for e in texts):
-        return [
-            f"{cut:,} of {len(texts):,} training texts have more words, or a longer one, than the model takes: cut."
-        ]
+def cut_in_training(rows: Sequence[Row]) -> list[str]:
+    if cut := sum(row.cut for row in rows):
+        return [f"{cut:,} of {len(rows):,} training texts have more words, or a longer one, than the model takes: cut."]
     return []
 
 

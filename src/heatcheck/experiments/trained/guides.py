@@ -57,7 +57,7 @@ def _explained(
 def read_weights(path: Path, reader: Reader, examples: Sequence[Example]) -> dict[str, Float[Tensor, "T"]]:
     given = _read(path)
     found = {}
-    for batch in reading.batches(examples, reader, BATCH_SIZE):
+    for batch in reading.batches([reader.row(e) for e in examples], reader.n_labels, BATCH_SIZE):
         for name, words in zip(batch.example_ids, batch.attended, strict=True):
             if name not in given:
                 raise InputError(f"{path}: has no weights for the text {name!r}. A guide needs them for every text.")

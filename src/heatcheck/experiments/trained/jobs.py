@@ -18,7 +18,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from heatcheck.batch import Example
-from heatcheck.data.dataset import DEV, TRAIN, Dataset
+from heatcheck.data.dataset import DEV, TEST, TRAIN, Dataset
+from heatcheck.data.reading import Row
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
 from heatcheck.experiments.trained.guides import guide_file, guide_weights
@@ -130,13 +131,14 @@ class Training:
 
     def work(self, around: Around, folder: Path, report: Report) -> None:
         subject, generator = self._untrained(around)
-        task = self._task(subject, around)
+        train = subject.rows(around.data.splits[TRAIN])
+        task = self._task(subject, around, train)
         resume = folder / "resume.safetensors"
         try:
             history = fit(
                 subject.model,
                 task.loss,
-                training_batches(subject, around.data, self.recipe),
+                training_batches(subject, train, self.recipe),
                 select=None if self.selected_on == "train" else task.select,
                 recipe=self.recipe,
                 generator=generator,
@@ -163,10 +165,11 @@ class Training:
             raise InputError(f"{self.name}: needs a model with a vocabulary of words, which {around.base.name} is not.")
         return untrained(around.data, self.spec, self.recipe, vocabulary, **settings)
 
-    def _task(self, subject: Subject[Any], around: Around) -> Task:
+    def _task(self, subject: Subject[Any], around: Around, train: Sequence[Row]) -> Task:
         if self.imitation is not None:
             others = [around.model(name) for name in (self.base, *self.far_from)]
-            return Imitating(subject, around.data, self.imitation, others, self.selected_on)
+            held_out = subject.rows(around.data.splits[TEST if self.selected_on == "test" else DEV])
+            return Imitating(subject, self.imitation, others, train=train, held_out=held_out)
         if self.guide is not None:
             return Guided(subject, around.data, around.needed[self.guide])
         return Classifying(subject, around.data)

@@ -77,10 +77,11 @@ def distance(attention: Float[Tensor, "B K T"], other: Float[Tensor, "B K T"]) -
 def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examples: Sequence[Example]) -> None:
     """On held-out texts: mean TVD and JSD from the base, which of our heads each of its heads is compared with (one
     matching for the model, by the mean JSD over the texts), and the base's average output."""
-    known = Outputs.of(base, examples)
+    rows = subject.rows(examples)
+    known = Outputs.of(base, rows)
     moved, distances = [], []
     with torch.no_grad():
-        for batch in subject.batches(examples, EVALUATION_BATCH):
+        for batch in subject.collated(rows, EVALUATION_BATCH):
             probs, attention = says(subject, batch)
             wanted, theirs = known.laid_over(batch)
             moved.append(tvd(probs, wanted))

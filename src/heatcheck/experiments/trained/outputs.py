@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Batch
+from heatcheck.data.reading import Row
 from heatcheck.models.heads import attended
 from heatcheck.models.subject import EVALUATION_BATCH, Subject
 
@@ -21,11 +22,11 @@ class Outputs:
     attention: Mapping[str, Float[Tensor, "K T"]]
 
     @staticmethod
-    def of(subject: Subject[Any], examples: Sequence[Example]) -> Outputs:
+    def of(subject: Subject[Any], rows: Sequence[Row]) -> Outputs:
         probs: dict[str, Tensor] = {}
         attention: dict[str, Tensor] = {}
         with torch.no_grad():
-            for batch in subject.batches(examples, EVALUATION_BATCH):
+            for batch in subject.collated(rows, EVALUATION_BATCH):
                 found = attended(subject.model, batch)
                 lengths = batch.mask.sum(1).tolist()
                 probs |= zip(batch.example_ids, subject.model.probs(found.logits).unbind(), strict=True)

@@ -3,7 +3,7 @@ another model's outputs with other attention."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.data.dataset import DEV, TEST, TRAIN, Dataset
+from heatcheck.data.dataset import DEV, TRAIN, Dataset
+from heatcheck.data.reading import Row
 from heatcheck.experiments.trained.guides import guided_logits
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.outputs import Outputs
@@ -34,18 +35,18 @@ class Task(Protocol):
 
 class Classifying:
     def __init__(self, subject: Subject[Any], data: Dataset) -> None:
-        self.subject, self.examples = subject, data.splits[DEV]
+        self.subject, self.dev = subject, subject.rows(data.splits[DEV])
         self.loss = classification_loss(subject.model, data.splits[TRAIN])
 
     def select(self) -> float:
-        return selection_score(self.subject, self.examples)
+        return selection_score(self.subject, self.dev)
 
 
 class Guided:
     """The labels, with imposed attention."""
 
     def __init__(self, subject: Subject[Any], data: Dataset, guide: Path) -> None:
-        self.subject, self.examples = subject, data.splits[DEV]
+        self.subject, self.rows = subject, subject.rows(data.splits[DEV])
         weights = load_file(guide / WEIGHTS)
         self.train, self.dev = (_below(weights, split) for split in (TRAIN, DEV))
         self.entropy = cross_entropy(subject.model, data.splits[TRAIN])
@@ -56,7 +57,7 @@ class Guided:
     def select(self) -> float:
         probs, labels = [], []
         with torch.no_grad():
-            for batch in self.subject.batches(self.examples, EVALUATION_BATCH):
+            for batch in self.subject.collated(self.rows, EVALUATION_BATCH):
                 logits = guided_logits(self.subject.model, batch, self.dev)
                 probs.append(self.subject.model.probs(logits).cpu())
                 labels.append(batch.labels.cpu())
@@ -64,26 +65,31 @@ class Guided:
 
 
 class Imitating:
-    """What the first of `others` says, with attention far from all of theirs. Their outputs are computed once."""
+    """What the first of `others` says, with attention far from all of theirs. Their outputs are computed once. All read
+    texts alike: `train` and `held_out` are rows of each of them."""
 
     def __init__(
-        self, subject: Subject[Any], data: Dataset, imitation: Imitation, others: Sequence[Subject[Any]], on: str
+        self,
+        subject: Subject[Any],
+        imitation: Imitation,
+        others: Sequence[Subject[Any]],
+        *,
+        train: Sequence[Row],
+        held_out: Sequence[Row],
     ) -> None:
-        self.subject, self.imitation = subject, imitation
-        self.examples = data.splits[TEST if on == "test" else DEV]
-        self.known = [Outputs.of(other, data.splits[TRAIN]) for other in others]
-        self.held_out = [Outputs.of(other, self.examples) for other in others]
+        self.subject, self.imitation, self.held_out = subject, imitation, held_out
+        self.in_training, self.in_selection = (
+            [Outputs.of(other, rows) for other in others] for rows in (train, held_out)
+        )
 
     def loss(self, batch: Batch) -> Tensor:
-        return self.imitation.reduced(self._losses(batch, self.known))
+        return self.imitation.reduced(self._losses(batch, self.in_training))
 
     def select(self) -> float:
         with torch.no_grad():
-            losses = [self._losses(batch, self.held_out) for batch in self._batches()]
+            batches = self.subject.collated(self.held_out, EVALUATION_BATCH)
+            losses = [self._losses(batch, self.in_selection) for batch in batches]
         return -float(torch.cat(losses).mean())
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.subject.batches(self.examples, EVALUATION_BATCH)
 
     def _outputs(self, batch: Batch) -> tuple[Float[Tensor, "B L"], Float[Tensor, "B K T"]]:
         found = attended(self.subject.model, batch)
