@@ -37,7 +37,7 @@ def refused(path, sentence):
 
 
 def test_missing_files(folder, tmp_path):
-    refused(tmp_path / "nowhere", "nowhere: no such folder. Give a folder that `heatcheck train` wrote.")
+    refused(tmp_path / "nowhere", "nowhere: no such folder. Give one that `heatcheck train` wrote, a Hugging Face")
     (folder / "model.safetensors").unlink()
     refused(folder, "model.safetensors is missing. Copy the folder again or train with `heatcheck train`.")
 

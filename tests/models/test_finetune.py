@@ -65,6 +65,13 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path, data):
         torch.testing.assert_close(resumed.model.state_dict()[name], value, atol=0, rtol=0)
 
 
+def test_training_stops_early_where_it_does_not_get_better(tmp_path, data):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body")))
+    still = replace(FINE_TUNING, learning_rate=1e-20, batch_size=16)
+    assert [e.number for e in fine_tune(data, spec, still, seed=0).history] == [1, 2]
+    assert still.epochs > 2
+
+
 @pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "albert", "gpt2", "llama"])
 def test_uniform_attention_is_equal_weights_on_what_a_token_may_see(tmp_path, data, family):
     spec = TransformerSpec(str(tiny_folder(tmp_path / "body", family)), uniform=True)

@@ -81,6 +81,18 @@ def test_code_of_the_models_author(tmp_path):
     refused(tmp_path, "needs code that its author wrote.*--trust-remote-code")
 
 
+def test_an_authors_own_head_on_a_known_body(tmp_path):
+    """transformers would load its own head instead, and not say so."""
+    change_config(tiny_folder(tmp_path), auto_map={"AutoModelForSequenceClassification": "theirs.Model"})
+    refused(tmp_path, "needs code that its author wrote.*--trust-remote-code")
+
+
+def test_a_folder_without_a_tokenizer(tmp_path):
+    for file in tiny_folder(tmp_path).glob("*token*"):
+        file.unlink()
+    refused(tmp_path, "holds no tokenizer")
+
+
 def test_a_tokenizer_without_offsets(tmp_path):
     tiny_folder(tmp_path)
     (tmp_path / "tokenizer.json").unlink()

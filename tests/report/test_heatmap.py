@@ -56,26 +56,6 @@ def test_pieces_of_a_word_are_one_word_and_add_up():
     ]
 
 
-def test_where_the_tokenizer_knows_no_words_white_space_does():
-    """Some call the whole text word 0."""
-    assert words(pieces("un fun", (0, 0, 2, 1.0), (0, 3, 6, 2.0))) == [("un", 1.0), ("fun", 2.0)]
-
-
-def test_scripts_without_spaces_are_shown_token_by_token():
-    assert words(pieces("电影很好", (0, 0, 2, 1.0), (0, 2, 3, 2.0), (0, 3, 4, 3.0))) == [
-        ("电影", 1.0),
-        ("很", 2.0),
-        ("好", 3.0),
-    ]
-
-
-def test_bytes_of_one_character_are_one_word():
-    assert words(pieces("😀!", (0, 0, 1, 1.0), (0, 0, 1, 2.0), (1, 0, 1, 4.0), (2, 1, 2, 8.0))) == [
-        ("😀", 7.0),
-        ("!", 8.0),
-    ]
-
-
 @pytest.mark.parametrize("text", [*NASTY.values(), EMOJI])
 def test_the_parts_are_the_text(text):
     one = heat(text, (0.5, -1.0))

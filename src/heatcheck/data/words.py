@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from heatcheck.errors import InputError
+from heatcheck.scripts import UNSPACED
 
 LONGEST_WORD = 1000  # characters; what is longer is noise (a base64 blob, a row of dashes) and is cut
 
@@ -49,17 +50,14 @@ class WordRules:
 
 Spans = list[tuple[int, int]]
 
-# Scripts written without spaces: each letter is a word of its own, or a text would be one token.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-
 
 @functools.cache
 def _unicode() -> Callable[[str], Spans]:
     """A letter takes the accents and vowel signs that follow it along; Python's \\w leaves them out."""
     marks = "".join(re.escape(c) for c in map(chr, range(0x300, 0x1E900)) if unicodedata.category(c).startswith("M"))
-    letter = rf"(?:[^\W{_UNSPACED}][{marks}]*)"
+    letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
     word = re.compile(
-        rf"[{_UNSPACED}][{marks}]*"  # one unspaced letter
+        rf"[{UNSPACED}][{marks}]*"  # one letter of a script without spaces: else a text would be one token
         rf"|{letter}+(?:['’./,:-]{letter}+)*"  # it's, 10/10, e.g, well-made
         rf"|[^\w\s]+"  # a run of punctuation or emoji
     )

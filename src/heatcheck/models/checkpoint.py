@@ -144,7 +144,9 @@ def check_files(path: Path) -> None:
             f"{path}: pickled weights can run code when loaded and are refused. Convert them to safetensors."
         )
     if not path.is_dir():
-        raise InputError(f"{path}: no such folder. Give a folder that `heatcheck train` wrote.")
+        raise InputError(
+            f"{path}: no such folder. Give one that `heatcheck train` wrote, a Hugging Face model's, or a hub id."
+        )
     missing = [name for name in (DESCRIPTION, WEIGHTS) if not (path / name).exists()]
     pickles = sorted(p.name for p in path.iterdir() if p.suffix in PICKLES)
     if missing and pickles:

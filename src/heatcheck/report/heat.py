@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heatcheck.report.scored import UNSPACED
 from heatcheck.report.source import TOKEN_COLUMNS, Run
+from heatcheck.scripts import unspaced
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MIDDLE = 2048
@@ -82,7 +82,7 @@ def _inside(text: str, at: int) -> bool:
     >>> _inside("unfunny", 2), _inside("film.", 4), _inside("电影", 1)
     (True, False, False)
     """
-    return all(unicodedata.category(c)[0] in "LMN" for c in text[at - 1 : at + 1]) and not UNSPACED.match(text, at)
+    return all(unicodedata.category(c)[0] in "LMN" for c in text[at - 1 : at + 1]) and not unspaced(text, at)
 
 
 def _method(spans: Sequence[Span], pairs: Sequence[tuple[Span, float]]) -> list[Any]:

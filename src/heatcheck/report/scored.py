@@ -5,14 +5,11 @@ Scores belong to tokens. A reader sees words: the pieces of a word are one, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-# Scripts written without spaces. Some tokenizers call a whole line of them one word; there each token stands alone.
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 FAINT = 0.05  # share of the largest score: less is not shown
 
 
@@ -63,7 +60,7 @@ class Heatmap:
     def words(self) -> tuple[Token, ...]:
         found: list[Token] = []
         for token in self.tokens:
-            if found and _same_word(found[-1], token, self.texts):
+            if found and _same_word(found[-1], token):
                 found[-1] = _joined(found[-1], token, self.texts)
             else:
                 found.append(token)
@@ -93,13 +90,8 @@ class Heatmap:
         return [word for word in ordered[:most] if word.score]
 
 
-def _same_word(last: Token, token: Token, texts: tuple[str, ...]) -> bool:
-    if last.word is None or token.word is None or last.segment != token.segment:
-        return False
-    if token.start < last.end:
-        return True  # byte-level tokenizers give all pieces of an emoji the same characters
-    apart = token.start > last.end or bool(UNSPACED.match(texts[token.segment], token.start))
-    return last.word == token.word and not apart
+def _same_word(last: Token, token: Token) -> bool:
+    return last.word is not None and (last.segment, last.word) == (token.segment, token.word)
 
 
 def _joined(one: Token, other: Token, texts: tuple[str, ...]) -> Token:
