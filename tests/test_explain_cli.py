@@ -27,7 +27,7 @@ def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):
     code, out, err = heatcheck("explain", "A good film.", "--model", model, "--method", methods)
     assert (code, err) == (0, "")
     number = r" \(−?\d\.?\d*(?:e−\d+)?\)"
-    assert re.match(r"tiny: (bad|go␛\[31mod‹U\+202E›<script>.*), probability \d+%\n\nGradient\n  A", out), out
+    assert re.match(r"tiny: (bad|go␛\[31mod‹U\+202E›<script>.*), probability \d+%\n\nSaliency\n  A", out), out
     assert re.search(rf"\n  A(?:{number})? good(?:{number})? film(?:{number})?\.", out), out
     assert "Integrated gradients (steps=3, most_steps=3)" in out
     assert "drawn by lot: another seed gives other scores" in out
@@ -108,7 +108,7 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):
     cases = {
         ("explain", "good"): "explain needs a model: give --model a Hugging Face classifier (folder or hub id)",
         ("explain", "", *gradient): "The text '' is empty. Give a text with words.",
-        ("explain", "good", "--pair", " ", *gradient): "The text ' ' is empty.",
+        ("explain", "good", "--pair", " ", *gradient): "The second text ' ' is empty.",
         ("explain", "go\udc80od", *gradient): "The text 'go\\udc80od', character 2: not valid Unicode.",
         ("explain", "good", *gradient, "--target", "\x1b[2J"):
             "The model has no class '\\x1b[2J'. It has: 'bad', \"go\\x1b",

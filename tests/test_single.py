@@ -159,14 +159,14 @@ def test_default_methods_are_the_audited_ones_and_a_refusal_costs_only_itself():
     black, _ = explain_text(subject_of(predict), "a good film", ["shap"])
     assert black[0].method == "kernel_shap"
     with pytest.raises(
-        InputError, match="gradient needs a model that can be entered at its word embeddings, which predict is not"
+        InputError, match="saliency needs a model that can be entered at its word embeddings, which predict is not"
     ):
         explain_text(subject_of(predict), "a good film", ["saliency"])
 
 
 MISTAKES = {
     "empty": (lambda e: e.attribute("  \n"), r"The text '  \\n' is empty. Give a text with words."),
-    "empty pair": (lambda e: e.attribute(("good", "")), "The text '' is empty."),
+    "empty pair": (lambda e: e.attribute(("good", "")), "The second text '' is empty."),
     "number": (lambda e: e.attribute(7), "7 is not a text, a"),
     "triple": (lambda e: e.attribute(("a", "b", "c")), "is not a text, a \\(text, pair\\), or a list of these"),
     "surrogate": (lambda e: e.attribute("go\udc80od"), r"character 2: not valid Unicode."),
@@ -200,8 +200,11 @@ def test_a_text_that_no_tokenizer_keeps_is_refused(folder):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.backend_tokenizer.normalizer = normalizers.BertNormalizer()  # takes control characters out
     explainer = heatcheck.explainer("gradient", (AutoModelForSequenceClassification.from_pretrained(folder), tokenizer))
-    with pytest.raises(InputError, match=r"The text '\\x00\\u200b' has no word that the model's tokenizer keeps"):
+    refusal = r"The text '\\x00\\u200b' has no word that the model's tokenizer keeps"
+    with pytest.raises(InputError, match=refusal):
         explainer.attribute("\x00\u200b")
+    with pytest.raises(InputError, match=f"^{refusal}"):  # not: this and that method was left out
+        explain_text(explainer.subject, "\x00\u200b")
 
 
 def test_nasty_texts_keep_their_characters_and_are_escaped(tmp_path):

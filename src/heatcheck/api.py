@@ -31,7 +31,7 @@ from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Progress
 from heatcheck.report.said import said as report_said
 from heatcheck.request import Request
-from heatcheck.settings import AUDITS
+from heatcheck.settings import AUDITS, with_stability
 from heatcheck.single import Target, Text, TextExplainer, explain_text, with_settings
 
 
@@ -135,9 +135,11 @@ def make_request(
     """A request with this machine's cores and device filled in. Without experiments it is an audit."""
     device = choose_device(options.get("device", "auto"))
     threads = options.get("threads", available_cores())
-    configs = options.get("configs", {})
-    configs = configs if "experiments" in options else {**AUDITS, **configs}
-    given: Options = {**options, "device": device, "threads": threads, "configs": configs}
+    given: Options = {**options, "device": device, "threads": threads}
+    if "experiments" in options:
+        given["experiments"], given["configs"] = with_stability(options["experiments"], options.get("configs", {}))
+    else:
+        given["configs"] = {**AUDITS, **options.get("configs", {})}
     name = getattr(model, "__qualname__", "black box") if callable(model) else None if model is None else str(model)
     predict = model if callable(model) else None
     return Request(model=name, predict=predict, data=str(data), limit=limit, seed=seed, **given)

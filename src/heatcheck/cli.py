@@ -110,6 +110,13 @@ def run(
         float | None,
         typer.Option("--epsilon", help="adversarial_attention: how much the output may move. Default: the paper's."),
     ] = None,
+    operators: Annotated[
+        str | None,
+        typer.Option("--operators", help="erasure: how words are removed: delete,mask (default), pad, sample."),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="erasure: what is removed, a word (default) or a token.")
+    ] = None,
     rationales: Annotated[
         Path | None, typer.Option("--rationales", help="plausibility: a file with the words that people marked.")
     ] = None,
@@ -127,9 +134,16 @@ def run(
     names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
     if "adversarial_attention" not in names and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
+    if "erasure" not in names and (operators, unit) != (None, None):
+        raise InputError(f"--operators and --unit are for erasure, not {experiment}.")
     options: Any = {**data.options(), **machine.options(), "reading": reading.spec(windows=windows)}
     configs = settings.explaining_configs(
-        chosen.methods, special_tokens=chosen.special_tokens, rationales=rationales, kind=rationale_format
+        chosen.methods,
+        special_tokens=chosen.special_tokens,
+        rationales=rationales,
+        kind=rationale_format,
+        operators=operators,
+        unit=unit,
     )
     configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
     configs |= settings.trained_configs(names, trained.given())

@@ -127,7 +127,7 @@ class MethodFlags:
         ),
     ] = None
     special_tokens: Annotated[
-        bool, Option("--special-tokens", help="Let [CLS] and the like take part in rankings, as paper 5 did.")
+        bool, Option("--special-tokens", help="Let [CLS] and the like take part in rankings.")
     ] = False
 
 

@@ -10,7 +10,9 @@ from typing import Any
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import IN_AUDITS
+from heatcheck.explain import AUDITED, method
 from heatcheck.explain.method import split
+from heatcheck.single import canonical
 
 AUDITS: Mapping[str, Any] = {"repeatability": IN_AUDITS}  # settings of experiments that are cheaper in an audit
 
@@ -21,14 +23,18 @@ def explaining_configs(
     special_tokens: bool = False,
     rationales: Path | None = None,
     kind: str = "eraser",
+    operators: str | None = None,
+    unit: str | None = None,
     audit: bool = False,
 ) -> dict[str, Any]:
     """The settings of every experiment that compares explanations, with these changes; those of an audit, if asked."""
-    changes: dict[str, Any] = {"special_tokens": special_tokens}
+    changes: dict[str, Any] = {"special_tokens": special_tokens, "unit": unit}
+    if operators is not None:
+        changes["operators"] = tuple(name.strip() for name in operators.split(",") if name.strip())
     if rationales is not None:
         changes |= {"rationales": str(rationales), "format": kind}
     if methods is not None:
-        changes["methods"] = split(methods)
+        changes["methods"] = tuple(map(canonical, split(methods)))
         if not changes["methods"]:
             raise InputError("--methods names none. Leave it out, or name some of `heatcheck list explainers`.")
     found = {}
@@ -39,6 +45,23 @@ def explaining_configs(
             usual = AUDITS.get(name) if audit else None
             found[name] = replace(usual or experiment.config(), **here)
     return found
+
+
+def with_stability(
+    experiments: tuple[str, ...], configs: Mapping[str, Any]
+) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """A method that draws at random is ranked only if another draw ranks alike: where tests compare methods, that is
+    asked beside them, in the form that audits have."""
+    comparing = [name for name in experiments if name in EXPERIMENTS and EXPERIMENTS[name].explained]
+    if not comparing or "repeatability" in experiments:
+        return experiments, configs
+    chosen = [configs.get(name) or EXPERIMENTS[name].config() for name in comparing]
+    if not any(method(name).random for config in chosen for name in config.methods or AUDITED):
+        return experiments, configs
+    methods = tuple(dict.fromkeys(name for config in chosen for name in config.methods))
+    marks = any(getattr(config, "special_tokens", False) for config in chosen)
+    stability = replace(IN_AUDITS, methods=methods, special_tokens=marks)
+    return (*experiments, "repeatability"), {**configs, "repeatability": stability}
 
 
 FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: the setting's name, and how it is read

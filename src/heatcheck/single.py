@@ -139,7 +139,9 @@ def explain_text(
     seed: int = 0,
 ) -> tuple[Attributions, list[str]]:
     """One text by several methods, by default those that an audit compares; and which of these were left out, why."""
-    example(text, subject), _classes(target, 1, subject.labels)  # a mistake here is no method's fault
+    one = example(text, subject)  # a mistake here is no method's fault
+    _classes(target, 1, subject.labels)
+    check_words(next(subject.batches([one], 1)), {one.id: one})
     found: list[Heatmap] = []
     left_out: list[str] = []
     for name in audited(subject.model) if methods is None else methods:
@@ -178,8 +180,8 @@ def notes(chosen: Method, found: Explanation, delta: float | None, *, cut: bool)
 def canonical(name: str) -> str:
     """The name that tables use.
 
-    >>> canonical("saliency"), canonical("shap(samples=20)")
-    ('gradient', 'kernel_shap(samples=20)')
+    >>> canonical("input_x_gradient"), canonical("shap(samples=20)")
+    ('gradient_x_input', 'kernel_shap(samples=20)')
     """
     return with_settings(name, {})
 
@@ -200,8 +202,8 @@ def example(text: Text, subject: Subject[Any]) -> Example:
     if not isinstance(text, str | tuple) or (isinstance(text, tuple) and len(text) != 2):
         raise InputError(f"{text!r} is not a text, a (text, pair), or a list of these.")
     parts = text if isinstance(text, tuple) else (text,)
-    for part in parts:
-        _check_text(part)
+    for part, name in zip(parts, ("text", "second text"), strict=False):
+        _check_text(part, name)
     task = "pair" if len(parts) == 2 else "single"
     if subject.spec.task not in (task, "any"):
         kinds = {"single": "a single text", "pair": "a pair of texts"}
@@ -210,15 +212,15 @@ def example(text: Text, subject: Subject[Any]) -> Example:
     return replace(made, id=text_fingerprint(made))
 
 
-def _check_text(text: Any) -> None:
+def _check_text(text: Any, name: str) -> None:
     if not isinstance(text, str):
         raise InputError(f"{text!r} is not a text.")
     if not text.strip():
-        raise InputError(f"The text {text!r} is empty. Give a text with words.")
+        raise InputError(f"The {name} {text!r} is empty. Give a text with words.")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(f"The text {shown(text)}, character {error.start}: not valid Unicode.") from error
+        raise InputError(f"The {name} {shown(text)}, character {error.start}: not valid Unicode.") from error
 
 
 def check_words(batch: Batch, examples: dict[str, Example]) -> None:

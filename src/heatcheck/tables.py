@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from heatcheck import results
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.agreement import ranked_means
-from heatcheck.experiments.ranking import marked, unranked
+from heatcheck.experiments.ranking import marked, twins, unranked
 from heatcheck.experiments.repeatability import samples_needed
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.experiments.trained.conclusions import Texts
@@ -38,18 +38,21 @@ def write_tables(
     _concatenate(out / "tokens.parquet", _once(shards), "tokens")
     aggregates = [results.tables(_performance(out, labels, origin.seed), origin, "performance")["scores"]]
     per_text = {name: _values(found) for name, found in shards.items() if name != "performance"}
-    reasons = _reasons(per_text)
+    reasons = _reasons(per_text, configs)
+    in_agreement = reasons
     if "agreement" in per_text:
-        per_text["agreement"] = _frame(_scores("agreement", shards["agreement"], reasons))
+        in_agreement = twins(per_text["agreement"]) | reasons
+        per_text["agreement"] = _frame(_scores("agreement", shards["agreement"], in_agreement))
     for name, values in per_text.items():
         if len(values):
-            rows = list(marked(summarise(values[values["measure"] != PREDICTED], seed=origin.seed), reasons))
+            why = in_agreement if name == "agreement" else reasons
+            rows = list(marked(summarise(values[values["measure"] != PREDICTED], seed=origin.seed), why))
             rows += list(_concluded(name, values, out, labels, origin.seed, configs))
             if name == "repeatability":
                 rows += list(samples_needed(pd.DataFrame([vars(row) for row in rows])))
             experiment = "explain" if name.startswith(EXPLAIN) else name
             aggregates.append(results.tables(rows, origin, experiment)["scores"])
-    parts = (part for name, found in shards.items() for part in _scores(name, found, reasons))
+    parts = (part for name, found in shards.items() for part in _scores(name, found, in_agreement))
     _concatenate(out / "scores.parquet", itertools.chain(parts, aggregates), "scores")
 
 
@@ -93,8 +96,10 @@ def _frame(parts: Iterable[pa.Table]) -> pd.DataFrame:
     return frame
 
 
-def _reasons(per_text: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    methods = [name.removeprefix(EXPLAIN) for name in per_text if name.startswith(EXPLAIN)]
+def _reasons(per_text: Mapping[str, pd.DataFrame], configs: Mapping[str, Any]) -> dict[str, str]:
+    """Of all methods that were explained or named in settings."""
+    methods = {name.removeprefix(EXPLAIN): None for name in per_text if name.startswith(EXPLAIN)}
+    methods |= dict.fromkeys(name for config in configs.values() for name in getattr(config, "methods", ()))
     frames = [frame for frame in per_text.values() if len(frame)]
     return unranked(pd.concat(frames), methods) if methods and frames else {}
 

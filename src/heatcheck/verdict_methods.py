@@ -16,8 +16,11 @@ from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
 from heatcheck.verdict_checks import check_headlines, judge_checks
 
-ERASED = ("aopc_comprehensiveness", "delete:normalised")
+REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
 SMALL_GAIN = 0.05
+# Methods whose scores have no sign, and what that costs them here.
+UNSIGNED = ("attention", "rollout", "flow", "value_zeroing", "gradient", "saliency", "leave_one_out")
+WITHOUT_SIGN = " It has no signs: words that speak against the class stand among those that speak for it."
 AGREEMENT = Test(
     "agreement",
     "kendall",
@@ -37,10 +40,12 @@ AGREEMENT = Test(
 def judge_methods(scores: pd.DataFrame) -> list[Finding]:
     """One finding for each method whose words were erased, best first, one for their agreement, then the checks."""
     agreement = judge(AGREEMENT, scores)
-    gains = _means(scores, "gain_over_random", "delete")
-    reached = _means(scores, *ERASED).set_index("subject")["value"]
+    operator = next((name for name in REMOVING if name in set(scores["setting"])), "delete")
+    gains = _means(scores, "gain_over_random", operator)
+    reached = _means(scores, "aopc_comprehensiveness", f"{operator}:normalised").set_index("subject")["value"]
     ranked = gains[gains["reason"].isna()].sort_values("value", ascending=False)
-    found = [_judge_one(row, reached) for _, row in ranked.iterrows()]
+    found = [_judge_one(row, reached, REMOVING[operator]) for _, row in ranked[ranked["value"].notna()].iterrows()]
+    found += _without_value(gains[gains["value"].isna()])
     return [*found, *([] if agreement is None else [agreement]), *judge_checks(scores)]
 
 
@@ -51,11 +56,32 @@ def _means(scores: pd.DataFrame, measure: str, setting: str) -> pd.DataFrame:
         & (scores["statistic"] == "mean")
         & scores["group"].isna()
         & scores["example_id"].isna()
-        & scores["value"].notna()
     ]
 
 
-def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
+def _without_value(rows: pd.DataFrame) -> list[Finding]:
+    """Methods that no text has a number for are listed, or the others would seem to be all."""
+    if not len(rows):
+        return []
+    reason = str(rows.iloc[0]["reason"])
+    return [
+        Finding(
+            "erasure",
+            "cannot tell",
+            "Does the output rest on the words that the methods name?",
+            f"{listed(rows['subject'])}: {reason}.",
+            "Without a value this test says nothing, neither for nor against.",
+            "gain_over_random",
+            None,
+            None,
+            None,
+            0.0,
+            subject="all methods",
+        )
+    ]
+
+
+def _judge_one(row: pd.Series, reached: pd.Series, removing: str) -> Finding:
     subject, value, n = str(row["subject"]), float(row["value"]), int(row["n"])
     low, high = (value if pd.isna(row[side]) else float(row[side]) for side in ("low", "high"))
     outcome = "cannot tell"
@@ -64,8 +90,9 @@ def _judge_one(row: pd.Series, reached: pd.Series) -> Finding:
     elif n > 1 and high < SMALL_GAIN:
         outcome = "fails"
     meaning = {
-        "passes": "Deleting the words it names changes the output more than deleting random words.",
-        "fails": "Deleting the words it names changes the output hardly more than deleting random words, if at all.",
+        "passes": f"{removing} the words it names changes the output more than {removing.lower()} random words.",
+        "fails": f"{removing} the words it names changes the output hardly more than {removing.lower()} random words, "
+        "if at all." + (WITHOUT_SIGN if subject.partition("(")[0] in UNSIGNED else ""),
         "cannot tell": "It cannot be told from random words with these texts: more are needed.",
     }[outcome]
     name = method_name(subject)

@@ -87,8 +87,8 @@ def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...],
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """
-    >>> distinct(("gradient", "lime", "saliency", "lime"))
-    ('gradient', 'lime')
+    >>> distinct(("kernel_shap", "lime", "shap", "lime"))
+    ('kernel_shap', 'lime')
     """
     kept: dict[str, Method] = {}
     for name in names:

@@ -365,6 +365,6 @@ def test_what_is_not_a_weight_is_not_taken_for_one(method, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_a_model_without_attention_is_refused(method):
-    with pytest.raises(InputError, match=r"needs a .*, which SimpleNamespace is not\. Leave it out of --methods"):
+    with pytest.raises(InputError, match=r"needs a .*, which SimpleNamespace is not\. Leave it out"):
         method(SimpleNamespace(), None, predicted_probability)
     assert not isinstance(SimpleNamespace(), AttentiveClassifier)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from captum.attr import InputXGradient
+from captum.attr import InputXGradient, Saliency
 
 from heatcheck.batch import join, rows, trim, without_token
 from heatcheck.errors import InputError
@@ -52,6 +52,18 @@ def test_gradient_x_input_equals_captums(task, labels):
     expected = captum.attribute(model.embed(batch).detach().requires_grad_()).sum(-1) * batch.mask
     ours = EXPLAINERS["gradient_x_input"].explain(model, batch, predicted_probability)
     assert ours.signed
+    torch.testing.assert_close(ours.scores, expected.detach())
+
+
+@pytest.mark.parametrize(("task", "labels"), TASKS)
+def test_saliency_is_the_length_of_captums(task, labels):
+    examples = random_examples(6, task, labels=labels)
+    model, vocabulary = small_model(examples, labels=labels)
+    batch = vocabulary.batch(examples)
+    captum = Saliency(lambda e: predicted_probability(model, model.logits(e, batch), batch))
+    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).norm(dim=-1) * batch.mask
+    ours = EXPLAINERS["saliency"].explain(model, batch, predicted_probability)
+    assert not ours.signed
     torch.testing.assert_close(ours.scores, expected.detach())
 
 

@@ -53,6 +53,16 @@ class AgreementConfig:
             raise InputError(f"persistence is {self.persistence}; it is a probability: above 0 and below 1.")
 
 
+def marks_note(config: Any, base: Any) -> list[str]:
+    """Of experiments that rank marks too, if asked."""
+    if not config.special_tokens:
+        return []
+    return [
+        "Marks like [CLS] are ranked too. Methods that hide or replace words never take a mark away and give it 0; in "
+        "paper 5, which ranked marks, they did."
+    ]
+
+
 def agreement(
     subject: Subject[Any],
     examples: Sequence[Example],

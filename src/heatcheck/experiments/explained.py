@@ -112,5 +112,5 @@ def usable(subject: Subject[Any], name: str) -> Method:
     """The method, if this model can serve it."""
     chosen = method(name)
     if not chosen.serves(subject.model):
-        raise InputError(f"{name} needs {chosen.needed}, which {subject.name} is not. Leave it out of --methods.")
+        raise InputError(f"{name} needs {chosen.needed}, which {subject.name} is not. Leave it out.")
     return chosen

@@ -12,6 +12,7 @@ from heatcheck.results import Score
 from heatcheck.verdict_checks import LEAST_STABILITY
 
 LARGEST_DELTA = 0.05  # share of the promised sum that the median text may miss
+EQUAL = 1e-9  # how far below 1 a τ of equal rankings may be
 MARK = "not ranked"
 
 
@@ -27,6 +28,18 @@ def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
             found[name] = f"{MARK}: misses the sum it promises by {delta[name]:.0%} (median)"
         elif stable.get(name, 1.0) < LEAST_STABILITY:
             found[name] = f"{MARK}: another seed gives another ranking (mean τ {stable[name]:.2f})"
+    return found
+
+
+def twins(scores: pd.DataFrame) -> dict[str, str]:
+    """Methods that rank the words of every text as another one does, which stands before them: in a mean over pairs of
+    methods they are one. `scores` are the values per text of `agreement`."""
+    taus = scores[(scores["measure"] == "kendall") & scores["setting"].isna() & scores["reference"].notna()]
+    least = taus.groupby(["subject", "reference"], sort=False)["value"].min()
+    found: dict[str, str] = {}
+    for one, other in least[least > 1 - EQUAL].index:
+        if one not in found:
+            found.setdefault(other, f"{MARK}: ranks the words of every text as {one} does, and counts once")
     return found
 
 

@@ -10,7 +10,7 @@ from heatcheck.explain.attention import AttentionWeights, AttentionXGradient, Fl
 from heatcheck.explain.deep_lift import DeepLift
 from heatcheck.explain.deep_lift_captum import CaptumDeepLift
 from heatcheck.explain.deep_shap import DeepShap
-from heatcheck.explain.gradient import gradient, gradient_x_input
+from heatcheck.explain.gradient import gradient, gradient_x_input, saliency
 from heatcheck.explain.method import Method, parse
 from heatcheck.explain.path import GradientShap, IntegratedGradients, SmoothGrad
 from heatcheck.explain.plugins import found as entry_points
@@ -34,6 +34,7 @@ EXPLAINERS: dict[str, Method] = {
     ),
     "gradient": Method(gradient, Classifier, about="|∂y/∂e · e|, attention held fixed where it can be (paper 1)"),
     "gradient_x_input": Method(gradient_x_input, Classifier, about="∂y/∂e · e with its sign"),
+    "saliency": Method(saliency, Classifier, about="‖∂y/∂e‖, the length of the slope (Li et al. 2016)"),
     "integrated_gradients": Method(
         IntegratedGradients(), Classifier, about="slopes along the way from an empty text (Sundararajan et al. 2017)"
     ),
@@ -58,7 +59,6 @@ EXPLAINERS: dict[str, Method] = {
 # Names that users of Captum and Inseq know.
 ALIASES = {
     "input_x_gradient": "gradient_x_input",
-    "saliency": "gradient",
     "deeplift": "deep_lift",
     "shap": "kernel_shap",
 }

@@ -179,9 +179,7 @@ Read = Callable[[Float[Tensor, "N L H T T"], TransformerClassifier, Batch], Floa
 def _from_maps(read: Read, model: object, batch: Batch, method: str) -> Float[Tensor, "B T"]:
     """What `read` finds in the attention maps of all layers."""
     if not isinstance(model, TransformerClassifier):
-        raise InputError(
-            f"{method} needs a model with attention, which {type(model).__name__} is not. Leave it out of --methods."
-        )
+        raise InputError(f"{method} needs a model with attention, which {type(model).__name__} is not. Leave it out.")
 
     def scores(some: Batch) -> Float[Tensor, "N T"]:
         _, maps = model.logits_and_maps(model.embed(some), some)

@@ -21,8 +21,6 @@ from heatcheck.models.readout import readout_only
 # tokens on MiniLM is slower per token.
 TOKENS_AT_ONCE = 1024
 
-Logits = Callable[[Float[Tensor, "N T E"], Batch], Float[Tensor, "N C"]]
-
 
 def gradient(
     model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
@@ -30,13 +28,13 @@ def gradient(
     """|Σ_d ∂y/∂e_d · e_d|, attention held fixed (Jain & Wallace 2019, algorithm 1 and appendix B).
 
     With one-hot words x and embeddings e = xE, this is the |∂y/∂x| of the word that stands there. The attention of a
-    transformer is not held fixed.
+    transformer is not held fixed: there it is the size of `gradient_x_input`.
     """
 
     if isinstance(model, AttentiveClassifier):
         scores = in_pieces(lambda some: gradient_and_attention(model, some, scalar)[0], batch, TOKENS_AT_ONCE)
         return Explanation(scores, signed=False)
-    return Explanation(_times_input(model, model.logits, batch, scalar).abs(), signed=False)
+    return Explanation(_times_input(model, batch, scalar).abs(), signed=False)
 
 
 def gradient_and_attention(
@@ -62,17 +60,34 @@ def gradient_x_input(
     model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
 ) -> Explanation:
     """Σ_d ∂y/∂e_d · e_d with its sign, through the whole model, attention included."""
-    return Explanation(_times_input(model, model.logits, batch, scalar), signed=True)
+    return Explanation(_times_input(model, batch, scalar), signed=True)
 
 
-def _times_input(model: Classifier, logits: Logits, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
-    def times_input(some: Batch) -> Float[Tensor, "N T"]:
+def saliency(
+    model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
+) -> Explanation:
+    """‖∂y/∂e‖₂, through the whole model (Li et al. 2016): how fast the output moves with the word's embedding."""
+    return Explanation(_of_slopes(lambda slope, _: slope.norm(dim=-1), model, batch, scalar), signed=False)
+
+
+def _times_input(model: Classifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
+    return _of_slopes(lambda slope, embeddings: (slope * embeddings).sum(-1), model, batch, scalar)
+
+
+def _of_slopes(
+    score: Callable[[Float[Tensor, "N T E"], Float[Tensor, "N T E"]], Float[Tensor, "N T"]],
+    model: Classifier,
+    batch: Batch,
+    scalar: Scalar,
+) -> Float[Tensor, "B T"]:
+    """`score` of the slopes and the embeddings where they were taken."""
+
+    def scored(some: Batch) -> Float[Tensor, "N T"]:
         embeddings = model.embed(some).detach()
-        slope = slopes(embeddings, lambda e: scalar(model, logits(e, some), some))
-        return (slope * embeddings).sum(-1)
+        return score(slopes(embeddings, lambda e: scalar(model, model.logits(e, some), some)), embeddings)
 
     with readout_only(model):
-        return in_pieces(times_input, batch, TOKENS_AT_ONCE) * batch.mask
+        return in_pieces(scored, batch, TOKENS_AT_ONCE) * batch.mask
 
 
 def slopes(

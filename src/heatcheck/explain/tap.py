@@ -51,7 +51,7 @@ def tappable(model: object, method: str) -> HuggingFaceClassifier:
         return model
     raise InputError(
         f"{method} needs a Hugging Face transformer or one of heatcheck's own attention models, which "
-        f"{type(model).__name__} is not. Leave it out of --methods."
+        f"{type(model).__name__} is not. Leave it out."
     )
 
 
@@ -64,7 +64,7 @@ def check_layers(network: Any, method: str, found: int) -> None:
 def refuse(network: Any, method: str) -> NoReturn:
     raise InputError(
         f"{method} cannot follow the attention of {type(network).__name__}, which is built in another way than BERT, "
-        "GPT-2 and their kin. Leave it out of --methods."
+        "GPT-2 and their kin. Leave it out."
     )
 
 
