@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import heatcheck
 from heatcheck.api import make_request
+from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import RepeatabilityConfig
 from heatcheck.settings import explaining_configs
 from tests.test_cli_transformers import TEXTS, table
@@ -35,6 +37,19 @@ def test_a_run_of_repeatability_asks_as_often_as_its_own_settings_say():
     assert explaining_configs("lime")["repeatability"] == replace(whole, methods=("lime",))
     own = RepeatabilityConfig(repeats=7)
     assert make_request(None, "x", 9, 0, {"configs": {"repeatability": own}}).config("repeatability") == own
+
+
+@pytest.mark.parametrize("experiment", ["agreement", "erasure", "ground_truth"])
+def test_tests_that_compare_methods_ask_random_ones_twice(experiment):
+    def asked(**configs):
+        return make_request(None, "x", 9, 0, {"experiments": (experiment,), "configs": configs})
+
+    config = EXPERIMENTS[experiment].config
+    assert asked().experiments == (experiment, "repeatability")
+    assert asked().config("repeatability") == CHEAP
+    drawn = asked(**{experiment: config(methods=("gradient", "lime(samples=9)"))})
+    assert drawn.config("repeatability") == replace(CHEAP, methods=("gradient", "lime(samples=9)"))
+    assert asked(**{experiment: config(methods=("gradient", "attention"))}).experiments == (experiment,)
 
 
 def test_an_audit_finds_its_folder_again_and_leaves_those_of_others_alone(tmp_path, monkeypatch):

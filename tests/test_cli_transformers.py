@@ -67,6 +67,35 @@ def test_an_audit_of_a_transformer_ends_in_a_report_and_is_the_same_when_repeate
     assert (tmp_path / "run" / "scores.parquet").read_bytes() == before
 
 
+def test_a_method_with_a_flaw_is_marked_in_every_table(tmp_path, files):
+    model, data = files
+    run("run", "randomisation", "--model", model, "--data", data, "--limit", 2, "--out", tmp_path / "run",
+        "--methods", "gradient,deep_lift_captum")  # fmt: skip
+    scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
+    over_all = scores[scores["example_id"].isna() & (scores["measure"] == "randomisation_correlation")]
+    flawed = over_all["subject"] == "deep_lift_captum"
+    assert over_all[flawed]["reason"].str.startswith("not ranked").all()
+    assert over_all[~flawed]["reason"].isna().any()
+
+
+def test_equal_methods_count_once_and_words_are_removed_as_asked(tmp_path, files):
+    model, data = files
+    methods = "attention,gradient,gradient_x_input,input_x_gradient"
+    run("run", "agreement,erasure", "--model", model, "--data", data, "--out", tmp_path / "run", "--methods", methods,
+        "--operators", "pad,sample", "--unit", "token")  # fmt: skip
+    scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
+    pairs = scores[scores["example_id"].isna() & (scores["measure"] == "kendall") & scores["reference"].notna()]
+    twin = "not ranked: ranks the words of every text as gradient does, and counts once"
+    assert set(pairs[pairs["reference"] == "gradient_x_input"]["reason"]) == {twin}
+    texts = scores[(scores["measure"] == "kendall") & scores["setting"].isna() & scores["example_id"].notna()]
+    means = texts[texts["subject"] == "all methods"].set_index("example_id")["value"]
+    one = texts[(texts["subject"] == "attention") & (texts["reference"] == "gradient")].set_index("example_id")["value"]
+    assert means.to_dict() == one.to_dict()
+    assert set(scores[scores["measure"] == "gain_over_random"]["setting"]) == {"pad", "sample"}
+    findings = json.loads((tmp_path / "run" / "run.json").read_text())["verdict"]["findings"]
+    assert any(f["experiment"] == "erasure" for f in findings)
+
+
 def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "def predict(texts):\n"

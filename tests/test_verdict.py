@@ -106,6 +106,28 @@ def test_methods_are_judged_against_random_words_best_first():
     assert "Better reaches 0.70 and random words 0.25: a gain of 0.45 [0.40, 0.50]" in found["findings"][0]["finding"]
 
 
+def test_methods_that_no_text_has_a_number_for_are_listed():
+    rows = erased(gradient=(0.3, 0.4), lime=(0.1, 0.2))
+    empty = rows["measure"] == "gain_over_random"
+    rows.loc[empty, ["value", "low", "high"]] = None
+    rows.loc[empty, "reason"] = "no text has a value: one word"
+    (found,) = verdict(rows)["findings"]
+    assert (found["outcome"], found["value"]) == ("cannot tell", None)
+    assert found["finding"] == "Gradient and LIME: no text has a value: one word."
+
+
+def test_where_nothing_was_deleted_the_first_other_operator_is_judged():
+    masked = erased(lime=(0.3, 0.4)).assign(setting=lambda rows: rows["setting"].str.replace("delete", "mask"))
+    (found,) = verdict(masked)["findings"]
+    assert found["meaning"].startswith("Masking the words it names changes the output more than masking random words.")
+
+
+def test_a_method_without_signs_is_told_what_that_costs():
+    told = {f["subject"]: f["meaning"] for f in verdict(erased(leave_one_out=(-0.2, 0), lime=(-0.2, 0)))["findings"]}
+    assert told["leave_one_out"].endswith("words that speak against the class stand among those that speak for it.")
+    assert told["lime"].endswith("if at all.")
+
+
 def test_the_headline_names_few_methods_and_counts_many():
     many = dict.fromkeys(("gradient", "lime", "rollout", "flow"), (0.3, 0.4))
     rest = " name words that the output rests on."

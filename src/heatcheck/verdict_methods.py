@@ -40,7 +40,8 @@ AGREEMENT = Test(
 def judge_methods(scores: pd.DataFrame) -> list[Finding]:
     """One finding for each method whose words were erased, best first, one for their agreement, then the checks."""
     agreement = judge(AGREEMENT, scores)
-    operator = next((name for name in REMOVING if name in set(scores["setting"])), "delete")
+    used = set(scores[scores["measure"] == "gain_over_random"]["setting"])
+    operator = next((name for name in REMOVING if name in used), "delete")
     gains = _means(scores, "gain_over_random", operator)
     reached = _means(scores, "aopc_comprehensiveness", f"{operator}:normalised").set_index("subject")["value"]
     ranked = gains[gains["reason"].isna()].sort_values("value", ascending=False)

@@ -94,9 +94,18 @@ def test_a_folder_without_a_tokenizer(tmp_path):
 
 
 def test_a_tokenizer_without_offsets(tmp_path):
+    """Of transformers' own classes that are still written in Python, this needs no other package."""
     tiny_folder(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
-    refused(tmp_path, "tokenizer")
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    slow = transformers.BertJapaneseTokenizer(tmp_path / "vocab.txt", subword_tokenizer_type="character")
+    assert slow.tokenize("映画 good") == ["映", "画", "g", "o", "o", "d"]
+    slow.save_pretrained(tmp_path)
+    refused(
+        tmp_path,
+        r"its tokenizer \(BertJapaneseTokenizer\) does not say which characters a token stands for\. "
+        r"Save a fast tokenizer \(tokenizer\.json\) beside the model\.$",
+    )
 
 
 def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):

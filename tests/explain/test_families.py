@@ -1,0 +1,83 @@
+"""Every explanation method on every family of models keeps the public rules (heatcheck.testing.check_explainer): above
+all, a text has the same scores alone, beside a longer text, in another order and with more padding.
+
+Tolerance: 1e-5, or a thousandth of the score; the scores are a hundred times larger than that, so it means something.
+Our encoders, with every task, are in test_explainers.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+import torch
+
+from heatcheck.batch import Batch, Example, replace_tokens
+from heatcheck.explain import EXPLAINERS, method
+from heatcheck.explain.deep_shap import DeepShap
+from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models import blackbox
+from heatcheck.models.spec import ModelSpec
+from heatcheck.testing import check_explainer
+from tests.explain.families import family_subject, two_texts_compared
+from tests.tiny import FAMILIES
+from tests.toys import random_examples, small_model, vocabulary_of
+
+QUICK = {
+    "lime": "lime(samples=8)",
+    "kernel_shap": "kernel_shap(samples=8, exact=3)",
+    "integrated_gradients": "integrated_gradients(steps=4, most_steps=4)",
+    "smooth_grad": "smooth_grad(samples=2)",
+    "gradient_shap": "gradient_shap(samples=2)",
+    "deep_shap": "deep_shap(samples=2)",
+}
+MIXED = [Example("one", "good film", 0), Example("two", "a sad film", 0, "not fun")]
+OURS = ("bilstm", "bilstm of three heads", "two texts compared", "function")
+
+
+def good_or_not(texts: list[str]) -> list[list[float]]:
+    shares = [sum(word in ("good", "fun") for word in text.split()) / (1 + len(text.split())) for text in texts]
+    return [[1 - share, share] for share in shares]
+
+
+@functools.cache
+def model_and_texts(family: str) -> tuple[Any, Batch]:
+    """One short text and one longer, which is a pair where the model takes one."""
+    singles, pairs = (random_examples(2, task, labels=3, longest=5, seed=1) for task in ("single", "pair"))
+    if family == "bilstm":
+        model, vocabulary = small_model(singles, labels=3)
+        return model, vocabulary.batch(singles)
+    if family == "bilstm of three heads":
+        vocabulary = vocabulary_of(singles, 3)
+        spec = ModelSpec("bilstm", "additive", "single", 3, len(vocabulary), embedding_width=12, hidden=8, heads=3)
+        return spec.build(0).eval(), vocabulary.batch(singles)
+    if family == "two texts compared":
+        return two_texts_compared(pairs)
+    subject = blackbox.as_subject(good_or_not, ("no", "yes")) if family == "function" else family_subject(family)
+    texts = [Example("one", "good", 0), Example("two", "a film, not fun", 0)] if family == "function" else MIXED
+    (batch,) = subject.batches(texts, 2)
+    return subject.model, batch
+
+
+def deep_shaps_sum(model, batch, scalar):
+    """The mean over its random baselines, which only it knows."""
+    with torch.no_grad():
+        ids = DeepShap(samples=2)._random_words(model, batch, torch.Generator().manual_seed(0))
+        whole = scalar(model, model.predict(batch), batch)
+        others = [replace_tokens(batch, batch.words, some) for some in ids]
+        return whole - torch.stack([scalar(model, model.predict(b), b) for b in others]).mean(0)
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *OURS])
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_our_methods_keep_the_rules(name, family):
+    model, batch = model_and_texts(family)
+    chosen = method(QUICK.get(name, name))
+    if not chosen.serves(model):
+        pytest.skip(f"needs {chosen.needed}")
+    check_explainer(chosen, model, batch, promised=deep_shaps_sum if name == "deep_shap" else None)
+    scalar = probability_of_prediction(model, batch)
+    scores = chosen.explain(model, batch, scalar, generator=torch.Generator().manual_seed(0)).scores
+    assert len(set(batch.mask.sum(1).tolist())) == 2  # one of the texts is padded
+    assert float(scores.abs().amax(1).min()) > 1e-3
