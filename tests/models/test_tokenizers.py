@@ -49,10 +49,15 @@ MERGES = [
 MERGES_OF_LLAMA = [*MERGES[:6], ("▁", "film"), ("▁", "dull"), ("▁", "▁")]
 
 
-def unaccented(text: str) -> str:
-    """What BERT, XLNet and ALBERT read of it."""
-    apart = unicodedata.normalize("NFKD", text.lower())
+def unaccented(text: str, form: str = "NFKD") -> str:
+    """What XLNet and ALBERT read of it."""
+    apart = unicodedata.normalize(form, text.lower())
     return "".join(c for c in apart if unicodedata.category(c) != "Mn")
+
+
+def berts(text: str) -> str:
+    """BERT leaves the letters together that stand for two."""
+    return unaccented(text, "NFD")
 
 
 def letters() -> list[str]:
@@ -101,6 +106,10 @@ def roberta() -> Any:
     return RobertaTokenizer(byte_level("<s>", "<pad>", "</s>", "<unk>", "<mask>"), MERGES)
 
 
+def albert() -> Any:
+    return AlbertTokenizer(unigrams(), cls_token="<cls>", sep_token="<sep>", mask_token="<mask>")
+
+
 @dataclass(frozen=True)
 class Kind:
     make: Callable[[], Any]
@@ -108,11 +117,11 @@ class Kind:
 
 
 KINDS = {
-    "bert": Kind(bert, unaccented),
+    "bert": Kind(bert, berts),
     "gpt2": Kind(lambda: GPT2Tokenizer(byte_level("<|endoftext|>"), MERGES)),
     "roberta": Kind(roberta),
     "xlnet": Kind(lambda: XLNetTokenizer(unigrams(), unk_id=3, do_lower_case=True), unaccented),
-    "albert": Kind(lambda: AlbertTokenizer(unigrams()), unaccented),
+    "albert": Kind(albert, unaccented),
     "xlm-roberta": Kind(lambda: XLMRobertaTokenizer(unigrams())),
     "llama": Kind(lambda: LlamaTokenizer(with_byte_fallback(), MERGES_OF_LLAMA)),
     "llama 2": Kind(llama_2),
@@ -240,8 +249,8 @@ def test_bytes_of_one_letter_are_one_word_and_the_next_letter_is_another(kind):
     assert words(kind, "电影 film") == ["电", "影", "film"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("text", ["ดี film", "か\u3099 film"])
+@pytest.mark.xfail(strict=True, reason="tokens._words begins a word at a combining mark, too")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].reads is str])  # others drop the mark
+@pytest.mark.parametrize("text", ["ดี film", "か\u3099 film"], ids=["thai vowel", "voiced kana"])
 def test_a_mark_on_a_letter_begins_no_word(kind, text):
-    """A Thai vowel above its consonant; a voiced kana in two characters."""
     assert words(kind, text) == [text.split()[0], "film"]
