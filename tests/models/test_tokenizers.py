@@ -177,6 +177,7 @@ def check_places(kind: str, found: list[Piece], text: str) -> None:
     assert [p.end for p in found] == sorted(p.end for p in found)
     for group in groups(found):
         there = text[group[0].start : max(p.end for p in group)]
+        assert there == there.strip() or there.isspace()
         if any(piece.token == unknown for piece in group):
             assert any(c >= "\U0001f000" for c in there)  # every letter is known
         else:
