@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
@@ -41,12 +41,24 @@ class DeepShap:
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
         scalar = held(scalar, model, batch)
-        ids = self._random_words(model, batch, generator or torch.Generator().manual_seed(0))
-        baselines = [replace_tokens(batch, batch.words, some) for some in ids]
+        baselines = self._baselines(model, batch, generator)
         try:
             return _average(exact, model, batch, baselines, scalar)
         except NoRuleError:
             return _average(by_captum, model, batch, baselines, scalar, notes=(FALLBACK,))
+
+    @torch.no_grad()
+    def promised(
+        self, model: Classifier, batch: Batch, scalar: Scalar, generator: torch.Generator | None = None
+    ) -> Float[Tensor, "B"]:
+        """What the scores of each text sum to, where they are complete."""
+        scalar = held(scalar, model, batch)
+        others = [scalar(model, model.predict(b), b) for b in self._baselines(model, batch, generator)]
+        return scalar(model, model.predict(batch), batch) - torch.stack(others).mean(0)
+
+    def _baselines(self, model: Classifier, batch: Batch, generator: torch.Generator | None) -> list[Batch]:
+        ids = self._random_words(model, batch, generator or torch.Generator().manual_seed(0))
+        return [replace_tokens(batch, batch.words, some) for some in ids]
 
     def _random_words(self, model: Classifier, batch: Batch, generator: torch.Generator) -> Int[Tensor, "N B T"]:
         """Belong to the text: the same whatever its company and padding are."""

@@ -61,7 +61,8 @@ def check_explainer(
 
     `explainer`: a callable as in `heatcheck.explain.types.Explainer`, a `Method`, or a name like "lime(samples=50)".
     `promised(model, batch, scalar)`: the sum that the scores promise, if it is not the difference from the text with
-    all words padded, masked or deleted, or with zero embeddings. `atol`: what is still rounding.
+    all words padded, masked or deleted, or with zero embeddings; an explainer may have it as its own method.
+    `atol`: what is still rounding.
     """
     chosen = method(explainer) if isinstance(explainer, str) else explainer
     bare, batch = model_and_batch(model, examples)
@@ -69,6 +70,7 @@ def check_explainer(
         raise InputError(f"The method needs {chosen.needed}, which {type(bare).__name__} is not.")
     explain = chosen.explain if isinstance(chosen, Method) else chosen
     random = chosen.random if isinstance(chosen, Method) else None
+    promised = promised or getattr(explain, "promised", None)
     scalar = probability_of_prediction(bare, batch)
     settle(bare, batch)
     case = Case(explain, bare, batch, scalar, random, promised, atol, state_of(bare, batch))
