@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from heatcheck.batch import Batch, Example, join, rows, trim, without_token
+from heatcheck.batch import Batch, Example, rows, trim, without_token
 from heatcheck.errors import InputError
 from heatcheck.explain.removal import Occlusion, leave_one_out
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
@@ -98,18 +98,6 @@ def test_occlusion_is_the_drop_of_what_is_explained(hide):
     torch.testing.assert_close(ours.scores, expected)
     assert ours.signed
     assert float(ours.scores.min()) < 0 < float(ours.scores.max())
-
-
-@pytest.mark.parametrize("explainer", [leave_one_out, Occlusion()])
-def test_company_padding_and_order_do_not_matter(tmp_path, explainer):
-    subject = tiny_subject(tmp_path, "distilbert")
-    (batch,) = subject.batches(random_examples(5), 8)
-    longer = dataclasses.replace(*random_examples(1, longest=40, seed=7), id="another")
-    (other,) = subject.batches([longer], 1)
-    scores = [explainer(subject.model, b, predicted_probability).scores for b in (batch, join([batch, other]))]
-    torch.testing.assert_close(scores[1][:5, : batch.mask.shape[1]], scores[0], atol=1e-5, rtol=1e-4)
-    turned = explainer(subject.model, rows(batch, torch.arange(4, -1, -1)), predicted_probability).scores
-    torch.testing.assert_close(turned.flip(0), scores[0], atol=1e-5, rtol=1e-4)
 
 
 def test_a_way_of_hiding_that_is_not_there_is_refused():

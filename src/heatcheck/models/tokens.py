@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,8 +64,8 @@ def _words(
     texts: tuple[str, ...],
 ) -> list[int]:
     """Which word of its text each token belongs to; −1 for marks. Some tokenizers call a whole text one word (Llama 2),
-    or a whole line of a script without spaces; so where characters lie between two tokens, and at a letter of such a
-    script, a word begins too. Byte-level pieces of one character are never apart."""
+    or a whole line of a script without spaces; so where characters lie between two tokens, at a space, and at a letter
+    of such a script, a word begins too. Byte-level pieces of one character are never apart."""
     found: list[int] = []
     before: int | None = None  # the token in front, if it is no mark
     for place, (name, segment) in enumerate(zip(named, sequence, strict=True)):
@@ -76,11 +77,19 @@ def _words(
             there = (word for word, other in zip(found, sequence, strict=False) if other == segment)
             found.append(max(there, default=-1) + 1)
         else:
-            gap = starts[place] - ends[before]
-            begins = name != named[before] or gap > 0 or unspaced(texts[segment], int(starts[place]))
-            found.append(found[before] + (begins and gap >= 0))
+            apart = _apart(texts[segment], ends[before], starts[place], ends[place], known=name != named[before])
+            found.append(found[before] + apart)
         before = place
     return found
+
+
+def _apart(text: str, last_end: int, start: int, end: int, *, known: bool) -> bool:
+    """Does a word begin here? `known`: the tokenizer says so. An accent or vowel sign goes with its letter."""
+    if start < last_end:
+        return False
+    if start == last_end and unicodedata.category(text[start : start + 1] or " ").startswith("M"):
+        return False
+    return known or start > last_end or unspaced(text, start) or text[start:end].isspace()
 
 
 def _filled(sequence: list[int | None]) -> list[int]:
