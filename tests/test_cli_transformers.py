@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -94,6 +95,19 @@ def test_equal_methods_count_once_and_words_are_removed_as_asked(tmp_path, files
     assert set(scores[scores["measure"] == "gain_over_random"]["setting"]) == {"pad", "sample"}
     findings = json.loads((tmp_path / "run" / "run.json").read_text())["verdict"]["findings"]
     assert any(f["experiment"] == "erasure" for f in findings)
+
+
+def test_what_no_test_judges_is_printed_as_numbers(tmp_path, files):
+    model, data = files
+    marks = tmp_path / "marks.jsonl"
+    rationales = [{"text": text, "mask": [1, *[0] * (len(text.split()) - 1)]} for text, _ in rows()]
+    marks.write_text("\n".join(map(json.dumps, rationales)))
+    out = run("run", "plausibility", "--model", model, "--data", data, "--out", tmp_path / "run", "--rationales", marks,
+              "--rationale-format", "mask", "--methods", "attention,gradient")  # fmt: skip
+    lines = [line.strip() for line in out.splitlines()]
+    assert "token F1" in lines
+    for name in ("Attention", "Gradient", "Chance"):
+        assert any(re.fullmatch(rf"{name}: 0\.\d\d \[0\.\d\d, \d\.\d\d\] over 8 texts", line) for line in lines), out
 
 
 def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):

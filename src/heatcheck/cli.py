@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from heatcheck.console import ERR, OUT, bars, say, show_verdict
+from heatcheck.console import ERR, OUT, bars, say, show_means, show_verdict
 from heatcheck.errors import InputError
 from heatcheck.flags import (
     DataDirFlag,
@@ -368,7 +368,10 @@ def _finish(request: Any, out: Path | None, what: str) -> None:
     folder = out or api.default_folder(what, request)
     with bars() as progress:
         finished = api.run_request(request, folder, command=_command(), progress=progress)
-    show_verdict(finished.verdict)
+    if finished.verdict:
+        show_verdict(finished.verdict)
+    else:
+        show_means(finished.scores)
     for note in finished.description["notes"]:
         say(f"note: {note}", ERR)
     say(f"\nReport: {folder / 'report.html'}")
