@@ -13,6 +13,7 @@ import heatcheck
 from heatcheck import results
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
+from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.agreement import NO_PAIR, AgreementConfig, agreement, ranked_means
 from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.experiments.rows import TOO_SHORT
@@ -225,3 +226,9 @@ def test_bad_settings_are_sentences():
     assert all(
         isinstance(s, Score) for s in run(subject, examples, rows + explained_by(subject, examples, METHODS[1:]))
     )
+
+
+def test_marks_that_are_ranked_are_spoken_of():
+    notes = EXPERIMENTS["agreement"].notes
+    assert notes(AgreementConfig(), None) == []
+    assert "never take a mark away and give it 0" in notes(AgreementConfig(special_tokens=True), None)[0]
