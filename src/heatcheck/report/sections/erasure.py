@@ -33,7 +33,8 @@ def section(run: Run) -> Section | None:
             "If a method is right, the output must change when its top words are erased (comprehensiveness) and must "
             "stay when only they are kept (sufficiency). Both depend on the model and the text, so each value is also "
             "set between the worst and the best order that could be found for the same text: 0 to 1. A method that "
-            "is no better than random words has found nothing. ",
+            "is no better than random words has found nothing. One without signs, such as attention, cannot tell words "
+            "for the class from words against it, which costs it here. ",
             tag("cite", "DeYoung et al. 2020, section 4"),
         ),
         _first_by_operator(run, found),
