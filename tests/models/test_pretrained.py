@@ -126,6 +126,10 @@ def test_labels_have_the_models_names(tmp_path):
     assert tiny_subject(tmp_path, "bert", ("<b>", 'a"b', "ü")).labels == ("<b>", 'a"b', "ü")
 
 
+def test_classes_of_one_name_cannot_be_told_apart(tmp_path):
+    refused(tiny_folder(tmp_path, "bert", ("x", "y", "x")), "two classes are called 'x'. Rename one")
+
+
 def test_a_long_text_is_cut_and_says_so(tmp_path):
     subject = tiny_subject(tmp_path, max_length=10)
     row = subject.reader.row(Example("x", "good " * 50, 0))

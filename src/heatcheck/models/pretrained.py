@@ -76,6 +76,8 @@ def as_subject(
 ) -> Subject[HuggingFaceClassifier]:
     config = network.config
     labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    if twice := next((name for name in labels if labels.count(name) > 1), None):
+        raise InputError(f"{spec.source}: two classes are called {twice!r}. Rename one in config.json (id2label).")
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     pad = padding(tokenizer)
