@@ -43,27 +43,22 @@ def test_leave_one_out_of_a_linear_model_is_its_formula():
     torch.testing.assert_close(ours[several], expected[several], atol=1e-9, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("task", "labels"), TASKS)
-def test_gradient_x_input_equals_captums(task, labels):
-    examples = random_examples(6, task, labels=labels)
-    model, vocabulary = small_model(examples, labels=labels)
-    batch = vocabulary.batch(examples)
-    captum = InputXGradient(lambda e: predicted_probability(model, model.logits(e, batch), batch))
-    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).sum(-1) * batch.mask
-    ours = EXPLAINERS["gradient_x_input"].explain(model, batch, predicted_probability)
-    assert ours.signed
-    torch.testing.assert_close(ours.scores, expected.detach())
+SLOPES = {  # ours, Captum's, and how a word's dimensions become its score
+    "gradient_x_input": (InputXGradient, lambda found: found.sum(-1)),
+    "saliency": (Saliency, lambda found: found.norm(dim=-1)),
+}
 
 
+@pytest.mark.parametrize("name", SLOPES)
 @pytest.mark.parametrize(("task", "labels"), TASKS)
-def test_saliency_is_the_length_of_captums(task, labels):
+def test_slopes_equal_captums(name, task, labels):
     examples = random_examples(6, task, labels=labels)
     model, vocabulary = small_model(examples, labels=labels)
-    batch = vocabulary.batch(examples)
-    captum = Saliency(lambda e: predicted_probability(model, model.logits(e, batch), batch))
-    expected = captum.attribute(model.embed(batch).detach().requires_grad_()).norm(dim=-1) * batch.mask
-    ours = EXPLAINERS["saliency"].explain(model, batch, predicted_probability)
-    assert not ours.signed
+    batch, (captums, score) = vocabulary.batch(examples), SLOPES[name]
+    captum = captums(lambda e: predicted_probability(model, model.logits(e, batch), batch))
+    expected = score(captum.attribute(model.embed(batch).detach().requires_grad_())) * batch.mask
+    ours = EXPLAINERS[name].explain(model, batch, predicted_probability)
+    assert ours.signed == (name == "gradient_x_input")
     torch.testing.assert_close(ours.scores, expected.detach())
 
 
