@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -32,8 +34,9 @@ def one(*rows: Score) -> Finding:
     return finding
 
 
-def needed(difference: float, half: float, margin: float = 0.01, own: float = 0.83) -> Finding:
+def needed(difference: float, half: float, margin: float = 0.01, own: float = 0.83, recall: float = 0.8) -> Finding:
     return one(
+        mean("uniform_balanced_accuracy", recall, 0.02, "models of this test", at=0.5),
         mean("uniform_f1", own, 0.02, "attention", "all seeds"),
         mean("uniform_f1", own - difference, 0.02, "uniform", "all seeds"),
         mean("uniform_f1", 0.7, 0.1, "base"),
@@ -55,13 +58,20 @@ def test_attention_is_needed_if_it_adds_more_than_the_margin() -> None:
     assert finding.experiment == "uniform_attention"
 
 
-@pytest.mark.parametrize("own", [0.0, 0.01])
-def test_a_model_that_has_learned_nothing_cannot_tell_whether_attention_is_needed(own: float) -> None:
-    """With F1 within the margin of 0 no attention could ever add more than the margin."""
-    finding = needed(own, 0.0, own=own)
+@pytest.mark.parametrize("own", [0.0, 0.667])
+def test_models_that_always_answer_the_same_cannot_tell_whether_attention_is_needed(own: float) -> None:
+    """Always "positive" has an F1 of 0.667 where half of the texts are, always "negative" 0."""
+    finding = needed(0.0, 0.0, own=own, recall=0.5)
     assert finding.outcome == "cannot tell"
     assert "learned nothing" in finding.meaning
-    assert needed(-0.5, 0.1, own=0.0).outcome == "fails"  # equal weights did learn
+    assert needed(-0.5, 0.1, own=0.0, recall=0.7).outcome == "fails"  # equal weights did learn
+
+
+def test_a_guide_of_models_that_always_answer_the_same_proves_nothing() -> None:
+    rows = [mean("guided_f1_difference", 0.0, 0.001, "base", "uniform")]
+    recall = partial(mean, "guided_balanced_accuracy", half=0.01, subject="models of this test", at=1 / 3)
+    assert one(*rows, recall(value=0.334)).outcome == "cannot tell"
+    assert one(*rows, recall(value=0.5)).outcome == "fails"
 
 
 @pytest.mark.parametrize(
@@ -118,8 +128,30 @@ def test_an_adversary_must_go_farther_than_other_seeds_do() -> None:
     seeds = mean("seed_jsd", 0.48, 0.03, "attention", "all seeds")
     finding = one(*rows, seeds)
     assert finding.outcome == "cannot tell"
-    assert "far is 0.51 or more" in finding.finding
+    assert "far is beyond 0.51" in finding.finding
     assert finding.measure == "trained_adversary_jsd"
+
+
+def test_an_adversary_that_may_be_far_is_not_told_to_go_farther() -> None:
+    finding = one(*adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.45), half=0.06))
+    assert finding.outcome == "cannot tell"
+    assert finding.finding.startswith("It is not sure that any adversary moved attention far")
+    assert "more texts" in finding.meaning
+
+
+def test_a_liar_that_says_something_else_proves_nothing_however_poor_imitation_is() -> None:
+    finding = one(*adversary((0.0, 0.099, 0.1), (1.0, 0.14, 0.6)))
+    assert finding.outcome == "cannot tell"
+    assert "moves the output by 0.140 [0.136, 0.144]: 0.041" in finding.finding
+
+
+@pytest.mark.parametrize("lying", [0.003, 0.2])
+def test_a_model_that_says_nearly_the_same_to_every_text_gives_nothing_to_imitate(lying: float) -> None:
+    rows = adversary((0.0, 0.001, 0.1), (1.0, lying, 0.6))
+    assert one(*rows).outcome != "cannot tell"
+    finding = one(*rows, mean("trained_adversary_uninformed_tvd", 0.01, 0.001, "attention", "the same answer"))
+    assert finding.outcome == "cannot tell"
+    assert "says nearly the same to every text" in finding.meaning
 
 
 def test_without_imitation_alone_a_price_proves_nothing() -> None:
@@ -167,14 +199,16 @@ def test_the_best_liar_can_be_asked_for_and_is_the_verdicts() -> None:
     assert as_in_verdict({("seed 1", 0.0): 0.1, ("seed 1", 1.0): 0.2}, moved) == ("seed 1", 1.0)  # nobody far: farthest
 
 
-def attefa(relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:
+def attefa(*relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:
+    """An adversary for each value."""
+    overall = fmean(relative)
+    seeds = {f"seed {number}": value for number, value in enumerate(relative, start=1)}
     return [
-        *(mean("attefa_uninformed_tvd", uninformed, 0.002, "base", f"seed {seed}") for seed in (1, 2)),
-        mean("attefa", relative / 3, half / 3, "all", "all seeds", setting="published"),
-        mean("attefa", relative, half, "all", "all seeds", setting="relative"),
-        mean("attefa", 1.0, 0.0, "base", "seed 1", setting="relative"),
-        mean("attefa_jsd", jsd, 0.01, "base", "seed 1"),
-        mean("attefa_jsd", jsd + 0.02, 0.01, "base", "seed 2"),
+        *(mean("attefa_uninformed_tvd", uninformed, 0.002, "base", seed) for seed in seeds),
+        mean("attefa", overall / 3, half / 3, "all", "all seeds", setting="published"),
+        mean("attefa", overall, half, "all", "all seeds", setting="relative"),
+        *(mean("attefa", value, half, "base", seed, setting="relative") for seed, value in seeds.items()),
+        *(mean("attefa_jsd", jsd, 0.01, "base", seed) for seed in seeds),
     ]
 
 
@@ -182,14 +216,29 @@ def test_attefa_is_half_way_between_free_and_tied() -> None:
     assert one(*attefa(0.25)).outcome == "fails"
     assert one(*attefa(0.9)).outcome == "passes"
     assert one(*attefa(0.48)).outcome == "cannot tell"
-    assert "AtteFa is 0.08 [0.07, 0.10] as published, and 0.25 [0.20, 0.30] relative" in one(*attefa(0.25)).finding
+    assert one(*attefa(0.25)).finding.startswith(
+        "AtteFa is 0.08 [0.07, 0.10] as published. The adversary (seed 1) has 0.25 [0.20, 0.30] relative to one"
+    )
+
+
+def test_one_liar_is_enough_whatever_the_others_do() -> None:
+    finding = one(*attefa(1.0, 1.0, 0.02, 1.0, half=0.01))
+    assert (finding.outcome, finding.value) == ("fails", 0.02)
+    assert "The best of 4 adversaries (seed 3)" in finding.finding
+    assert one(*attefa(1.0, 0.7, 0.8)).outcome == "passes"
+
+
+def test_adversaries_that_gave_up_imitating_prove_no_faithfulness() -> None:
+    finding = one(*attefa(1.0, 0.99, half=0.001))
+    assert finding.outcome == "cannot tell"
+    assert "gave up imitating" in finding.meaning
 
 
 def test_an_adversary_that_did_not_move_attention_proves_no_faithfulness() -> None:
-    finding = one(*attefa(1.0, 0.0, jsd=0.001))
-    assert finding.outcome == "cannot tell"
-    assert "hardly moved attention" in finding.meaning
-    assert one(*attefa(0.1, jsd=0.001)).outcome == "fails"
+    for relative in (0.1, 0.9):
+        finding = one(*attefa(relative, jsd=0.001))
+        assert finding.outcome == "cannot tell"
+        assert "hardly moved attention" in finding.meaning
 
 
 @pytest.mark.parametrize("relative", [0.1, 0.9])
@@ -209,7 +258,8 @@ def test_differences_add_their_intervals_in_quadrature() -> None:
 def test_values_without_an_interval_or_with_one_text_are_not_judged() -> None:
     assert found(Score("guided_f1_difference", 0.5, "base", "uniform", statistic="mean", n=1)) == []
     assert one(mean("guided_f1_difference", 0.5, 0.1, "base", "uniform", n=1)).outcome == "cannot tell"
-    assert found(Score("attefa", None, "all", "all seeds", setting="relative", statistic="mean", reason="0/0")) == []
+    nothing = Score("attefa", None, "all", "all seeds", setting="relative", statistic="mean", reason="0/0")
+    assert (one(nothing).outcome, one(nothing).value) == ("cannot tell", None)  # listed, or others would seem to be all
 
 
 def test_rows_of_classes_and_texts_do_not_count() -> None:

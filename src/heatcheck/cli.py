@@ -129,6 +129,7 @@ def run(
     Tests that train take minutes to hours; their models are trained side by side on the cores there are.
     """
     from heatcheck import api, settings
+    from heatcheck.experiments import EXPERIMENTS
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
     names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
@@ -145,6 +146,9 @@ def run(
         operators=operators,
         unit=unit,
     )
+    if chosen.methods is not None and all(name in EXPERIMENTS and name not in configs for name in names):
+        instead = " Its --guides may be explanation methods." if "guided_mlp" in names else ""
+        raise InputError(f"--methods is not for {experiment}. Leave it out.{instead}")
     configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
     configs |= settings.trained_configs(names, trained.given())
     options |= {"experiments": names, "configs": configs}
@@ -370,8 +374,9 @@ def _finish(request: Any, out: Path | None, what: str) -> None:
         finished = api.run_request(request, folder, command=_command(), progress=progress)
     if finished.verdict:
         show_verdict(finished.verdict)
-    else:
-        show_means(finished.scores)
+    judged = {finding["experiment"] for finding in finished.verdict["findings"]} if finished.verdict else set()
+    if what != "audit" or not judged:  # an audit's numbers are too many for a terminal
+        show_means(finished.scores, [name for name in request.experiments if name not in judged])
     for note in finished.description["notes"]:
         say(f"note: {note}", ERR)
     say(f"\nReport: {folder / 'report.html'}")

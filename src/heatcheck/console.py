@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -31,20 +31,35 @@ def show_verdict(found: Mapping[str, Any]) -> None:
         mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
         OUT.print(Text.assemble((f"{mark} {finding['outcome']}", colour), f"  {finding['question']}"))
         say(f"    {finding['finding']}")
+        if finding["outcome"] != "passes":
+            say(f"    {finding['meaning']}")
 
 
-def show_means(scores: pd.DataFrame) -> None:
-    """What was measured, a line for each method and measure, highest first: for runs that no test judges."""
-    from heatcheck.findings import means_of, over_all_texts  # takes a moment to import, as pandas does
+def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
+    """What was measured, a line for each method and measure, highest first: for experiments that no test judges."""
+    from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
 
     means = over_all_texts(scores)
-    for measure in means[means["experiment"] != "performance"]["measure"].unique():
+    means = means[means["experiment"].isin(list(experiments))]
+    for measure in means["measure"].unique():
         say(f"\n{MEASURES[measure].name}" if measure in MEASURES else f"\n{measure}")
-        for mean in sorted(means_of(means, measure), key=lambda one: -one.found.value):
-            name = "Chance" if mean.reference == "chance" else method_name(mean.subject)
-            how = "" if mean.setting is None else f" ({mean.setting})"
-            say(f"    {name}{how}: {mean.found} over {mean.found.n:,} texts")
+        for _, row in means[means["measure"] == measure].sort_values("value", ascending=False).iterrows():
+            say(f"    {_whose(row)}: {_value(row)}")
+
+
+def _whose(row: pd.Series) -> str:
+    if row["reference"] == "chance":
+        return "Chance"
+    reference = f" – {method_name(row['reference'])}" if isinstance(row["reference"], str) else ""
+    return method_name(row["subject"]) + reference + (f" ({row['setting']})" if isinstance(row["setting"], str) else "")
+
+
+def _value(row: pd.Series) -> str:
+    if row["value"] != row["value"]:
+        return f"no value, as {row['reason']}"
+    interval = "" if row["low"] != row["low"] else f" [{row['low']:.2f}, {row['high']:.2f}]"
+    return f"{row['value']:.2f}{interval} over {int(row['n']):,} texts"
 
 
 class Bars:

@@ -79,7 +79,8 @@ def check_same_training(request: Request, data: Dataset, given: Subject[Any]) ->
     if given.trained_on != data.fingerprint():
         raise InputError(
             f"{training[0]} trains twins of {given.name}, which was trained on other texts than {data.name} has (or "
-            "other splits of them). Give the data that it was trained on, read in the same way."
+            "other splits of them). Give the data that it was trained on, read in the same way. (A model of `train "
+            "--limit` learned from a part: train one on all, or on a file that holds that part.)"
         )
 
 

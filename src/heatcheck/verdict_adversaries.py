@@ -5,15 +5,16 @@ section 4; Amini & Kosseim 2022)
   above what other seeds do by chance) the one whose output moves least, minus what imitation alone costs (λ = 0):
   less than 0.05 TVD, 5 percentage points as in the permutation test, is no price. In paper 2 it is 0.006 to 0.018 on
   its four data sets (Tables 4 and 5, doubled to true TVD). TVD itself would not do: on SST imitation alone has 0.064.
-  Where imitation alone moves the output by more than 0.1 (in paper 2 it never does) and the liar too, they have not
-  learned to imitate, and the difference of two failures is no price.
-- attefa: the `relative` variant against ½. AtteFa as published is 0 where attention is free, but its upper end depends
-  on the model: an adversary that knows nothing and always says the same reaches about 0.5 on balanced, sure outputs
-  (paper 3's Mock-2 to Mock-10 with MLPs) and less on unsure ones. Divided by what such a one would get, 1 means "no
-  closer than one who has read nothing", and ½ is the middle. Paper 3's LSTMs on real texts, 0.01 to 0.12 as published,
-  would fail. A ratio of two small numbers says nothing: not where the adversaries hardly moved attention (mean JSD
-  below 0.1; the lowest in paper 3 is 0.39), nor where the model says nearly the same to every text, so that one who
-  has read nothing is within 0.05 of it.
+  A liar that moves the output by more than 0.1 itself does not say the same, whatever imitation alone does; where that
+  too moves it by more (in paper 2 it never does), they have not learned to imitate, and no price can be told.
+- attefa: the `relative` variant of the best adversary against ½. AtteFa as published is 0 where attention is free, but
+  its upper end depends on the model: an adversary that knows nothing and always says the same reaches about 0.5 on
+  balanced, sure outputs (paper 3's Mock-2 to Mock-10 with MLPs) and less on unsure ones. Divided by what such a one
+  would get, 1 means "no closer than one who has read nothing", and ½ is the middle. Paper 3's LSTMs on real texts, 0.01
+  to 0.12 as published, would fail. The best counts, not the mean: one liar is enough. One that is at 1 (0.95 or more)
+  has given up imitating, which proves nothing. Nor does a ratio of two small numbers: not where the adversaries hardly
+  moved attention (mean JSD below 0.1; the lowest in paper 3 is 0.39), nor where the model says nearly the same to every
+  text, so that one who has read nothing is within 0.05 of it.
 
 An adversary that was found proves that it exists; that none was found is no proof. No torch here.
 """
@@ -32,6 +33,7 @@ FAR = 0.4
 NO_PRICE = 0.05
 IMITATES = 0.1  # TVD: beyond it a model says something else
 HALF_WAY = 0.5
+GAVE_UP = 0.95
 MOVED = 0.1
 VARIED = 0.05
 
@@ -58,6 +60,10 @@ class Liar(NamedTuple):
     def learned(self) -> bool:
         """Did this one or its honest twin learn to imitate? Without a twin nobody knows."""
         return self.honest is None or min(self.honest.value, self.tvd.value) <= IMITATES
+
+    @property
+    def says_the_same(self) -> bool:
+        return self.tvd.value <= IMITATES
 
 
 Key = tuple[str | None, float]  # an adversary's name and λ
@@ -114,7 +120,10 @@ def _price(means: pd.DataFrame) -> Iterator[Finding]:
     if not apart:
         return
     liar = _best(_liars(apart, _adversaries(means, "tvd"), far))
-    if liar is None:
+    uninformed = [m.found for m in means_of(means, "trained_adversary_uninformed_tvd")]
+    if uninformed and uninformed[0].value < VARIED:
+        yield _nothing_to_imitate(uninformed[0])
+    elif liar is None:
         yield _nobody_far(apart, far)
     elif liar.honest is not None and not liar.learned:
         yield _nobody_learned(liar, liar.honest)
@@ -141,18 +150,25 @@ def _cheapest(liar: Liar) -> Finding:
         ),
         "cannot tell": ("cannot tell", "The interval holds the threshold: more texts are needed to tell."),
     }[side]
-    cost = _three(price)
-    than = f"{cost} more than imitation alone"
+    than = f"{_three(price)} beyond what imitation alone does"
     if liar.honest is None:
-        than = f"{cost}; no adversary was trained with λ = 0, to say what imitation alone costs"
+        than = "no adversary was trained with λ = 0, to say what imitation alone does"
         if side == "above":
             outcome, meaning = "cannot tell", "Imitation alone may cost as much. Train with --lambdas 0 too."
+    if side == "below" and not liar.says_the_same:
+        outcome, meaning = (
+            "cannot tell",
+            (
+                f"Lying costs little beyond imitation, but that is poor: beyond {IMITATES:g} a twin says something "
+                "else. Train the adversaries for longer, or on more texts."
+            ),
+        )
     return Finding(
         "trained_adversary",
         outcome,
         QUESTION,
         f"The best liar (λ = {liar.at:g}) has its attention at a mean JSD of {liar.jsd}, of at most 0.69, and moves "
-        f"the output by {than} (TVD, {price.n:,} texts).",
+        f"the output by {_three(liar.tvd)}: {than} (TVD, {price.n:,} texts).",
         meaning,
         "trained_adversary_price",
         *price[:3],
@@ -176,6 +192,20 @@ def _nobody_learned(liar: Liar, honest: Estimate) -> Finding:
     )
 
 
+def _nothing_to_imitate(uninformed: Estimate) -> Finding:
+    return Finding(
+        "trained_adversary",
+        "cannot tell",
+        QUESTION,
+        f"One who has read nothing and always says the same moves the output by {_three(uninformed)} only (TVD, "
+        f"{uninformed.n:,} texts).",
+        _same_to_all(uninformed.value),
+        "trained_adversary_uninformed_tvd",
+        *uninformed[:3],
+        VARIED,
+    )
+
+
 def _three(found: Estimate) -> str:
     """
     >>> _three(Estimate(-0.0031, -0.01, 0.004, 9))
@@ -186,28 +216,92 @@ def _three(found: Estimate) -> str:
 
 def _nobody_far(apart: Adversaries, far: float) -> Finding:
     farthest = max(apart.values(), key=lambda jsd: jsd.value)
+    said = f"the farthest is at a mean JSD of {farthest}; far is beyond {far:.2f}."
+    unsure = farthest.value > far
     return Finding(
         "trained_adversary",
         "cannot tell",
         QUESTION,
-        f"No adversary moved attention far: the farthest is at a mean JSD of {farthest}; far is {far:.2f} or more.",
-        "That none was found is no proof that none exists: train with larger λ, or for longer.",
+        f"It is not sure that any adversary moved attention far: {said}"
+        if unsure
+        else f"No adversary moved attention far: {said}",
+        "The interval holds the threshold: more texts are needed to tell."
+        if unsure
+        else "That none was found is no proof that none exists: train with larger λ, or for longer.",
         "trained_adversary_jsd",
         *farthest[:3],
         far,
     )
 
 
+class Attack(NamedTuple):
+    """An adversary of AtteFa: of which base model, with which seed."""
+
+    base: str
+    seed: str
+    relative: Estimate
+    jsd: float
+
+    def __str__(self) -> str:
+        return self.seed if self.base == "base" else f"{self.seed}, against the model of {self.base}"
+
+
+FAITHFUL = "Is attention tied to the output (AtteFa)?"
+
+
 def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
-    found = {m.setting: m.found for m in means_of(means, "attefa") if (m.subject, m.reference) == ("all", ALL_SEEDS)}
-    distances, varied = ([m.found.value for m in means_of(means, f"attefa_{x}")] for x in ("jsd", "uninformed_tvd"))
-    if not {"published", "relative"} <= found.keys() or not distances:
+    if not (means["measure"] == "attefa").any():
         return
-    relative, moved = found["relative"], fmean(distances)
-    outcome, meaning = {
+    published = next(
+        (m for m in means_of(means, "attefa") if (m.reference, m.setting) == (ALL_SEEDS, "published")), None
+    )
+    attacks = _attacks(means)
+    if published is None or not attacks:
+        yield _no_attefa(means)
+        return
+    best = min(attacks, key=lambda attack: (attack.jsd < MOVED, attack.relative.value))
+    outcome, meaning = _tied(best, [m.found.value for m in means_of(means, "attefa_uninformed_tvd")])
+    which = "The adversary" if len(attacks) == 1 else f"The best of {len(attacks)} adversaries"
+    yield Finding(
+        "attefa",
+        outcome,
+        FAITHFUL,
+        f"AtteFa is {published.found} as published. {which} ({best}) has {best.relative} relative to one who has read "
+        f"nothing (0: attention is free, 1: tied to the output), with its attention at a mean JSD of {best.jsd:.2f} "
+        f"({best.relative.n:,} texts).",
+        meaning,
+        "attefa_relative",
+        *best.relative[:3],
+        HALF_WAY,
+    )
+
+
+def _attacks(means: pd.DataFrame) -> list[Attack]:
+    distances = {(m.subject, m.reference): m.found.value for m in means_of(means, "attefa_jsd")}
+    return [
+        Attack(m.subject, str(m.reference), m.found, distances[m.subject, m.reference])
+        for m in means_of(means, "attefa")
+        if m.setting == "relative" and (m.subject, m.reference) in distances
+    ]
+
+
+def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
+    """Outcome and meaning. Where there is nothing to be tied to, or nothing was tried, it cannot be told."""
+    if varied and fmean(varied) < VARIED:
+        return "cannot tell", _same_to_all(fmean(varied))
+    if best.jsd < MOVED:
+        return "cannot tell", (
+            "The adversaries hardly moved attention, so that the ratio is one of two small numbers: train longer."
+        )
+    if best.relative.value >= GAVE_UP:
+        return "cannot tell", (
+            "The adversaries gave up imitating: they are no closer to the model's output than one who has read "
+            "nothing. Either attention cannot move without the output, or training was stuck. Try other seeds."
+        )
+    return {
         "below": (
             "fails",
-            "Adversaries that look elsewhere stay closer to the model's output than half way to one who has read "
+            "An adversary that looks elsewhere stays closer to the model's output than half way to one who has read "
             "nothing: attention can move without the output.",
         ),
         "above": (
@@ -215,26 +309,30 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
             "Adversaries that look elsewhere lose the model's output, more than half way to one who has read nothing. "
             "That is what these trainings found; a better liar may exist.",
         ),
-        "cannot tell": ("cannot tell", "The interval holds the threshold: more texts or seeds are needed to tell."),
-    }[relative.against(HALF_WAY)]
-    if outcome == "passes" and moved < MOVED:
-        outcome = "cannot tell"
-        meaning = "The adversaries hardly moved attention, so that the ratio is one of two small numbers: train longer."
-    if varied and fmean(varied) < VARIED:
-        outcome = "cannot tell"
-        meaning = (
-            "The model says nearly the same to every text: one that has read nothing is at a mean TVD of only "
-            f"{fmean(varied):.3f} from it. There is hardly an output that attention could be tied to."
-        )
-    yield Finding(
+        "cannot tell": ("cannot tell", "The interval holds the threshold: more texts are needed to tell."),
+    }[best.relative.against(HALF_WAY)]
+
+
+def _same_to_all(uninformed: float) -> str:
+    return (
+        "The model says nearly the same to every text: one that has read nothing is at a mean TVD of only "
+        f"{uninformed:.3f} from it. There is hardly an output that attention could be tied to."
+    )
+
+
+def _no_attefa(means: pd.DataFrame) -> Finding:
+    """A test that was run and has no number is listed, or the others would seem to be all."""
+    empty = means[(means["measure"] == "attefa") & means["value"].isna()]
+    why = "The adversaries did not move attention at all" if len(empty) else "One text has no interval"
+    return Finding(
         "attefa",
-        outcome,
-        "Is attention tied to the output (AtteFa)?",
-        f"AtteFa is {found['published']} as published, and {relative} relative to a model that has read nothing "
-        f"(0: attention is free, 1: tied to the output). The adversaries are at a mean JSD of {moved:.2f} "
-        f"({relative.n:,} texts).",
-        meaning,
+        "cannot tell",
+        FAITHFUL,
+        f"{why}.",
+        "Without a number this test says nothing, neither for nor against.",
         "attefa_relative",
-        *relative[:3],
+        None,
+        None,
+        None,
         HALF_WAY,
     )

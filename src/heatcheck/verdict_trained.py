@@ -15,15 +15,14 @@ No torch here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
-from heatcheck.findings import ALL_SEEDS, Estimate, Finding, one_mean, over_all_texts
+from heatcheck.findings import ALL_SEEDS, Estimate, Finding, Mean, means_of, one_mean, over_all_texts
 from heatcheck.verdict_adversaries import judge_adversaries
 
 POINT = 0.01  # of F1
-LEARNED_NOTHING = "learned nothing"
 
 
 def judge_trained(scores: pd.DataFrame) -> list[Finding]:
@@ -31,14 +30,25 @@ def judge_trained(scores: pd.DataFrame) -> list[Finding]:
     return [*_needed(means), *_guides(means), *judge_adversaries(scores)]
 
 
-def side_of_margin(added: Estimate, margin: float, f1: Sequence[float]) -> str:
-    """Above, below, cannot tell; or `LEARNED_NOTHING`, where no F1 of the models, with attention or without, is above
-    the margin: no attention could add as much.
+def learned(balanced_accuracy: float, chance: float) -> bool:
+    """Are the models better, by a point, than one that always answers the same? F1 does not tell: always "positive" has
+    an F1 of 0.67 where half of the texts are.
 
-    >>> side_of_margin(Estimate(0.0, 0.0, 0.0, 9), 0.01, [0.0, 0.0])
-    'learned nothing'
+    >>> learned(0.83, 0.5), learned(0.5, 0.5)
+    (True, False)
     """
-    return LEARNED_NOTHING if f1 and max(f1) <= margin else added.against(margin)
+    return balanced_accuracy > chance + POINT
+
+
+NOT_LEARNED = (
+    "The models have learned nothing: they are no better than one that always answers the same, by the mean recall of "
+    "the classes. Train them longer, or on more texts."
+)
+
+
+def _learned(means: pd.DataFrame, measure: str) -> bool:
+    found = means_of(means, measure)
+    return all(learned(mean.found.value, mean.at) for mean in found if mean.at is not None)
 
 
 def _needed(means: pd.DataFrame) -> Iterator[Finding]:
@@ -55,23 +65,24 @@ def _needed(means: pd.DataFrame) -> Iterator[Finding]:
             "and weights that are not needed explain nothing.",
         ),
         "cannot tell": ("cannot tell", f"The interval holds the margin of {margin:g}: more texts or seeds are needed."),
-        LEARNED_NOTHING: (
-            "cannot tell",
-            "The models have learned nothing, with attention or without: F1 within the margin of 0 leaves nothing to "
-            "add. Train them longer, or on more texts.",
-        ),
-    }[side_of_margin(added.found, margin, [own.found.value, uniform.found.value])]
+    }[added.found.against(margin)]
+    if not _learned(means, "uniform_balanced_accuracy"):
+        outcome, meaning = "cannot tell", NOT_LEARNED
     yield Finding(
         "uniform_attention",
         outcome,
         "Is attention needed at all?",
-        f"F1 is {own.found.value:.3f} with attention and {uniform.found.value:.3f} with equal weights: "
+        f"F1 {_of(own)}is {own.found.value:.3f} with attention and {uniform.found.value:.3f} with equal weights: "
         f"{_signed(added.found)} {of_n} and all seeds.",
         meaning,
         "uniform_f1_difference",
         *added.found[:3],
         margin,
     )
+
+
+def _of(f1: Mean) -> str:
+    return "" if f1.setting is None else f"({f1.setting}) "
 
 
 def _signed(found: Estimate) -> str:
@@ -99,6 +110,8 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         "they do not say which words matter.",
         "cannot tell": "Whether these weights help cannot be told with these texts and seeds: more are needed.",
     }[outcome]
+    if not _learned(means, "guided_balanced_accuracy"):
+        outcome, meaning = "cannot tell", NOT_LEARNED
     yield Finding(
         "guided_mlp",
         outcome,

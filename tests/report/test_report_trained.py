@@ -133,6 +133,7 @@ def test_models_that_have_learned_nothing_do_not_say_that_attention_is_not_neede
         mean("uniform_f1", 0.0, 0.0, "attention", "all seeds", setting="binary"),
         mean("uniform_f1", 0.0, 0.0, "uniform", "all seeds", setting="binary"),
         mean("uniform_f1_difference", 0.0, 0.0, "attention", "uniform", at=0.01),
+        mean("uniform_balanced_accuracy", 0.5, 0.0, "models of this test", at=0.5),
     )
     assert "<strong>Cannot tell</strong>" in page
     assert "learned nothing" in page

@@ -65,6 +65,8 @@ class Crew:
             with self._watched(missing, done, progress):
                 tasks = (joblib.delayed(_perform)(self, job, dict(done), os.getpid()) for job in missing)
                 joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
+        if missing:
+            progress.advance(_units(missing))  # some stopped early
         return [self.place(job, done) for job in jobs]
 
     def perform(self, job: Job, done: Mapping[str, Path], report: Callable[[float], None]) -> Path:

@@ -3,13 +3,13 @@
 1. Train a twin of the model with the one-shot loss TVD − JSD/ln 2: the same outputs, other attention, no λ.
 2. AtteFa = min(mean TVD / (mean JSD / ln 2), 1): 1 means that attention cannot move without the output, 0 that it is
    free. A ratio of means over texts, so it is the ratio that is resampled.  3. Repeated with other seeds of the
-   adversary, and of the model itself: both are sources of variance, and both are resampled, models first.
+   adversary, and of the model itself: both are sources of variance (`over_groups`).
 
 Beyond the paper: any number of classes, pairs and questions, every encoder; several heads, compared after the best
 one-to-one matching; a pretrained transformer's last [CLS] rows. And two variants beside the published number:
-- `relative`: TVD is divided by that of a model which always gives the base's average output. A base that is unsure
-  can be imitated by anybody; here 1 means "no closer than one who has read nothing". (The paper's section 6.2 asks for
-  a variant that accounts for the base model's own performance.)
+- `relative`: TVD is divided by that of one who has read nothing and always gives the same output, the nearest to the
+  base's (on dev). A base that is unsure can be imitated by anybody; here 1 means "no closer than that". (The paper's
+  section 6.2 asks for a variant that accounts for the base model's own performance.)
 - `right`: only the texts that the base model gets right.
 Deviations: TVD is the true one (the paper's, divided by its bound ½, is the same); the best epoch is chosen on dev; no
 value where the JSD is below 1e-6.
@@ -111,11 +111,11 @@ def attefa(
                 theirs, weights = twin_model.says(batch)
                 name = f"seed {seed}"
                 yield from predictions(liar(base, seed), theirs, batch)
-                average = torch.tensor(twin_model.reached["average"]).to(probs)
+                constant = torch.tensor(twin_model.reached["constant"]).to(probs)
                 for measure, values in (
                     ("attefa_tvd", tvd(probs, theirs)),
                     ("attefa_jsd", distance(attention, weights)),
-                    ("attefa_uninformed_tvd", tvd(probs, average)),
+                    ("attefa_uninformed_tvd", tvd(probs, constant)),
                 ):
                     yield from per_text(measure, values, batch, groups, subject=base, reference=name)
                 if base == BASE and seed == config.seeds[0]:
@@ -150,8 +150,18 @@ def _over_seeds(texts: Texts, found: Float[ndarray, "R G M"], variant: str, *, n
     """Of G bases with M adversaries each, `n` texts that count for one of them at least."""
     mean = over_groups(found, seed=texts.other_seed("attefa", variant))
     yield texts.score("attefa", mean, "all", "all seeds", setting=variant, n=n)
-    for source, values in deviations(found).items():
-        yield texts.score("attefa", values, "all", source, statistic="std", setting=variant, n=n)
+    for source, values in deviations(found).items():  # no interval: texts say nothing of it, and seeds are few
+        value = None if np.isnan(values[0]) else float(values[0])
+        yield Score(
+            "attefa",
+            value,
+            "all",
+            source,
+            statistic="std",
+            setting=variant,
+            n=n,
+            reason="0/0" if value is None else None,
+        )
 
 
 def deviations(found: Float[ndarray, "R G M"]) -> dict[str, Float[ndarray, "R"]]:

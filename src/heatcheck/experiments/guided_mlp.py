@@ -149,3 +149,4 @@ def which_guides_help(texts: Texts, config: GuidedConfig) -> Iterator[Score]:
         if "uniform" in config.guides and guide != "uniform":
             yield texts.score("guided_f1_difference", found[guide] - found["uniform"], guide, "uniform")
     yield from texts.f1_rows("guided_f1")
+    yield texts.balanced_accuracy("guided_balanced_accuracy", [name for name, _ in texts.f1])

@@ -100,13 +100,21 @@ def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, se
     n = len(truth)
     accuracy = bootstrap((truth == predicted).astype(float), np.mean, seed=seed)
     f1 = resampled(lambda rows: f1_of_second(truth[rows], predicted[rows]), n, seed=seed)
-    yield _performance("f1", f1 if len(labels) == 2 else accuracy, n, "binary" if len(labels) == 2 else "micro")
+    yield _performance("f1", f1 if len(labels) == 2 else accuracy, n, f1_of(labels))
     yield _performance("accuracy", accuracy, n)
     if len(labels) == 2 and len(set(truth.tolist())) == 2:
         log_odds = examples["log_odds"].to_numpy()
         yield _performance("roc_auc", resampled(lambda rows: roc_auc(truth[rows], log_odds[rows]), n, seed=seed), n)
     elif len(labels) == 2:
         yield Score("roc_auc", None, "model", statistic="mean", n=n, reason="all texts have the same label")
+
+
+def f1_of(labels: Sequence[str]) -> str:
+    """
+    >>> f1_of(["fraud", "ok"]), f1_of(["a", "b", "c"])
+    ('of ok', 'micro')
+    """
+    return f"of {labels[1]}" if len(labels) == 2 else "micro"
 
 
 def f1_of_second(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"]) -> float:

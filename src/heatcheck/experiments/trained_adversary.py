@@ -42,6 +42,7 @@ from heatcheck.results import Row, Score
 from heatcheck.verdict_adversaries import Key, as_in_verdict, heatmap_name
 
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
+FURTHER = 1_000_003  # between the seeds of adversaries of one λ: none is the first one of another seed
 AT_ONCE = 2  # how many λ are tried before looking whether to stop
 
 
@@ -123,7 +124,7 @@ def adversary(subject: Subject[Any], config: AdversaryConfig, weight: float, see
         adversary_name(weight, seed, number),
         twin(subject),
         adversary_recipe(subject, config.epochs, config.patience, usual=40),
-        seed + number,
+        seed + number * FURTHER,
         Imitation("kl", weight, SPARSE if getattr(subject.spec, "weighting", "") == "entmax" else TINY),
         far_from=tuple(adversary_name(weight, seed, k) for k in range(number)),
         selected_on=config.selected_on,
@@ -145,9 +146,12 @@ def trained_adversary(
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     shown, kept_as = _shown(config, trained)
+    constant = torch.tensor(trained[shown].reached["constant"])
     for batch in subject.batches(examples, config.batch_size):
         probs, attention = says(subject, batch)
         groups = predicted_names(subject, probs)
+        uninformed = tvd(probs, constant.to(probs))
+        yield from per_text("trained_adversary_uninformed_tvd", uninformed, batch, groups, reference="the same answer")
         for weight, seed in itertools.product(config.lambdas, config.seeds):
             if adversary_name(weight, seed) not in trained:  # the sweep stopped before it
                 continue

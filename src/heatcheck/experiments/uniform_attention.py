@@ -93,3 +93,4 @@ def is_attention_needed(texts: Texts, config: UniformConfig) -> Iterator[Score]:
     yield texts.score("uniform_f1", with_attention, "attention", "all seeds", setting=texts.averaging)
     yield texts.score("uniform_f1", without, "uniform", "all seeds", setting=texts.averaging)
     yield texts.score("uniform_f1_difference", with_attention - without, "attention", "uniform", at=config.margin)
+    yield texts.balanced_accuracy("uniform_balanced_accuracy", [name for name, _ in texts.f1])

@@ -66,8 +66,8 @@ def table_2(runs: Runs) -> Lines:
         yield line(TITLES[dataset], *theirs, *ours[:2], number(printed.uniform), ours[2], lost, *ours[3:])
     yield ""
     yield (
-        "F1 [95% interval: texts and seeds resampled]. Attention is needed if the difference is above one point, not "
-        f"needed if it is below. {PART}"
+        "F1 [95% interval: texts resampled, seeds by Student's t]. Attention is needed if the difference is above one "
+        f"point, not needed if it is below. {PART}"
     )
 
 
@@ -86,7 +86,7 @@ def table_3(runs: Runs) -> Lines:
             cells += [number(TABLE_3[dataset][guide]), *_guided(runs.get(dataset), guide)]
         yield line(title, *cells)
     yield ""
-    yield "F1 of the MLP, [95% interval: texts and 3 seeds resampled]."
+    yield "F1 of the MLP, [95% interval: texts resampled, 3 seeds by Student's t]."
 
 
 def _guided(run: Finished | None, guide: str) -> tuple[str, str]:
@@ -116,7 +116,10 @@ def guides(runs: Runs) -> Lines:
             cells += [number(printed), between(found), against(found, 0, "confirmed", "refuted")]
         yield line(claim, f"{GUIDES[better]} − {GUIDES[worse]}", *cells)
     yield ""
-    yield "[95% interval: texts and 3 seeds resampled.] Confirmed above 0, refuted below; “cannot tell” if 0 is inside."
+    yield (
+        "[95% interval: texts resampled, 3 seeds by Student's t.] Confirmed above 0, refuted below; “cannot tell” if 0 "
+        "is inside."
+    )
 
 
 def gain(run: Finished, better: str, worse: str) -> Interval | None:

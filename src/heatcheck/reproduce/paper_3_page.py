@@ -99,7 +99,7 @@ def table_3(runs: Runs) -> Lines:
     yield ""
     yield (
         "Of the adversaries: mean ± standard deviation over seeds (the paper's: nine), of one seed the value; for "
-        f"AtteFa also [95% interval: texts and seeds resampled]. {DOUBLED} {PART}"
+        f"AtteFa also [95% interval: texts resampled, seeds by Student's t]. {DOUBLED} {PART}"
     )
 
 
@@ -128,7 +128,7 @@ def context(runs: Runs) -> Lines:
         cells = (number(float(x.drawn[0]), 4) for x in (mlp, lstm))
         yield line(title(dataset), number(printed, 4), *cells, between(difference, digits=4), times, said)
     yield ""
-    yield "AtteFa, on the same texts; [95% interval: texts and seeds resampled; of one seed texts alone]."
+    yield "AtteFa, on the same texts; [95% interval: texts resampled, seeds by Student's t; of one seed texts alone]."
 
 
 def frequency(runs: Runs) -> Lines:
@@ -211,7 +211,7 @@ def extension(runs: Runs, what: str) -> Lines:
         yield line(case.dataset, case.encoder, *_varied(case, what), *cells[: len(columns)])
     yield ""
     yield NOTES.get(
-        what, "Of several adversaries mean ± standard deviation; [95% interval: texts and seeds resampled]."
+        what, "Of several adversaries mean ± standard deviation; [95% interval: texts resampled, seeds by Student's t]."
     )
 
 

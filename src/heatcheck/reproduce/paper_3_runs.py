@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,9 +69,9 @@ class Attacked:
 
     @cached_property
     def drawn(self) -> Float[ndarray, "R"]:
-        """Mean AtteFa over the adversaries; row 0 for the texts themselves, the others for resamples. Two models on the
-        same texts have the same resamples."""
-        return over_models(self._ratios, seed=0)
+        """Mean AtteFa over the adversaries; row 0 for the texts themselves, the others for resamples. Two cases on the
+        same texts have the same resamples of them, and each its own chance of the seeds."""
+        return over_models(self._ratios, seed=zlib.crc32(self.run.folder.name.encode()))
 
     @cached_property
     def epochs(self) -> list[float]:

@@ -95,7 +95,7 @@ def tables_3_9(runs: Runs) -> Iterator[str]:
     yield ""
     yield (
         "Accuracy on the whole test set, mean ± standard deviation over seeds (of one seed the mean alone); the "
-        "difference is of the same seeds and texts, [95% interval: seeds and texts resampled]."
+        "difference is of the same seeds and texts, [95% interval: texts resampled, seeds by Student's t]."
     )
 
 
@@ -142,7 +142,7 @@ def taus(runs: Runs, model: str, *, marks: bool = False) -> Iterator[str]:
         )
         yield f"| {' – '.join(named(name, runs, model) for name in pair)} | {' | '.join(cells)} |"
     yield ""
-    yield "Mean Kendall τ-b over texts and seeds, [95% interval: seeds and texts resampled]."
+    yield "Mean Kendall τ-b over texts and seeds, [95% interval: texts resampled, seeds by Student's t]."
 
 
 def cell(tables: Sequence[pd.DataFrame], pair: tuple[str, str]) -> str:

@@ -38,9 +38,9 @@ def question_1(runs: Runs, datasets: Mapping[str, str], titles: Mapping[str, str
     yield f"| *exact test, p* | {' | '.join(_sign_tests(runs, datasets, pairs) for pairs in KINDS.values())} |"
     yield ""
     yield (
-        "Mean τ of the BiLSTM − mean τ of the transformer, words only, [95% interval: seeds and texts resampled]. "
-        "Exact test: signs flipped data set by data set; four data sets cannot give less than p = .125, the paper's "
-        "five (MNLI too) not less than .0625."
+        "Mean τ of the BiLSTM − mean τ of the transformer, words only, [95% interval: texts resampled, seeds by "
+        "Student's t]. Exact test: signs flipped data set by data set; four data sets cannot give less than p = .125, "
+        "the paper's five (MNLI too) not less than .0625."
     )
 
 
@@ -112,9 +112,10 @@ def question_2(runs: Runs, datasets: Mapping[str, str], titles: Mapping[str, str
         yield f"| {title} | {of} | {' | '.join(cells)} |"
     yield ""
     yield (
-        "Mean τ over the single-text data sets − over those of pairs, [95% interval: seeds and texts resampled]; the "
-        "paper's is IMDb, SST-2 − MNLI, Quora, SNLI. Exact test: which data sets are called single is drawn again; two "
-        "against two cannot give less than p = .333, the paper's two against three not less than .100."
+        "Mean τ over the single-text data sets − over those of pairs, [95% interval: texts resampled, seeds by "
+        "Student's t]; the paper's is IMDb, SST-2 − MNLI, Quora, SNLI. Exact test: which data sets are called single "
+        "is drawn again; two against two cannot give less than p = .333, the paper's two against three not less than "
+        ".100."
     )
 
 

@@ -20,6 +20,7 @@ from heatcheck.experiments.agreement import compare_all
 from heatcheck.explain.method import parse
 from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
 from heatcheck.measure.ranks import kendall
+from heatcheck.measure.resampling import chance_of_models
 from heatcheck.reproduce.page import is_finished
 from heatcheck.reproduce.paper_5_numbers import METHODS
 
@@ -159,7 +160,7 @@ def mean_over_pairs(tables: Sequence[pd.DataFrame], pairs: Sequence[tuple[str, s
 
 
 def contrast(*terms: tuple[float, Samples], seed: int = 0) -> Interval:
-    """Σ coefficient · mean, with an interval from resampling models (seeds) and, of each, its texts.
+    """Σ coefficient · mean, with an interval: each model's texts are resampled, and models (seeds) vary by Student's t.
 
     >>> contrast((1, [np.array([1.0, 1.0])]), (-1, [np.array([3.0, 3.0]), np.array([5.0, 5.0])])).value
     -3.0
@@ -172,10 +173,6 @@ def contrast(*terms: tuple[float, Samples], seed: int = 0) -> Interval:
 
 
 def _resampled(samples: Samples, rng: np.random.Generator) -> Float[ndarray, "R"]:
-    """Means of resamples: as many models as there are, each drawn from them, and of each as many texts as it has."""
-    every = np.arange(RESAMPLES)
-    drawn = []
-    for _ in samples:
-        means = np.stack([rng.choice(values, (RESAMPLES, len(values))).mean(1) for values in samples])
-        drawn.append(means[rng.integers(0, len(samples), RESAMPLES), every])
-    return np.asarray(np.mean(drawn, axis=0))
+    """Means over the models of resamples of each one's texts, with the chance of the models added."""
+    means = np.stack([rng.choice(values, (RESAMPLES, len(values))).mean(1) for values in samples], axis=1)
+    return np.asarray(means.mean(1) + chance_of_models(means, rng))

@@ -13,9 +13,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from heatcheck.experiments.summary import f1_of
 from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.measure.intervals import Interval
-from heatcheck.measure.resampling import drawn_texts, f1_scores, interval
+from heatcheck.measure.resampling import balanced_accuracies, drawn_texts, f1_scores, interval
 from heatcheck.results import Score
 
 
@@ -63,9 +64,17 @@ class Texts:
         scores = f1_scores(self.drawn, self.classes, table.values.astype(int), len(self.labels))
         return {(name, at): f1 for (name, at), f1 in zip(table.columns, scores.T, strict=True)}
 
+    def balanced_accuracy(self, measure: str, names: Sequence[str]) -> Score:
+        """Mean over these models. `at`: that of one who always answers the same."""
+        table = self.values(PREDICTED, ["subject"])
+        places = [table.columns.index((name,)) for name in names]
+        found = balanced_accuracies(self.drawn, self.classes, table.values[:, places].astype(int)).mean(1)
+        chance = 1 / len(np.unique(self.classes))
+        return self.score(measure, found, "models of this test", at=chance)
+
     @property
     def averaging(self) -> str:
-        return "binary" if len(self.labels) == 2 else "micro"
+        return f1_of(self.labels)
 
     def f1_rows(self, measure: str) -> Iterator[Score]:
         for (name, at), values in self.f1.items():

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.trained.outputs import Outputs
-from heatcheck.measure.distributions import jsd, tvd
+from heatcheck.measure.distributions import jsd, nearest_constant, tvd
 from heatcheck.measure.heads import head_distances, matching
 from heatcheck.models.heads import attended
 from heatcheck.models.loading import load_subject
@@ -76,7 +76,7 @@ def distance(attention: Float[Tensor, "B K T"], other: Float[Tensor, "B K T"]) -
 
 def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examples: Sequence[Example]) -> None:
     """On held-out texts: mean TVD and JSD from the base, which of our heads each of its heads is compared with (one
-    matching for the model, by the mean JSD over the texts), and the base's average output."""
+    matching for the model, by the mean JSD over the texts), and the constant output that is nearest to the base's."""
     rows = subject.rows(examples)
     known = Outputs.of(base, rows)
     moved, distances = [], []
@@ -89,8 +89,8 @@ def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examp
     mean = torch.cat(distances).mean(0)
     heads = matching(mean)
     far = float(mean[torch.arange(len(heads)), heads].mean())
-    average = torch.stack(list(known.probs.values())).mean(0).tolist()
-    reached = {"tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "average": average}
+    constant = nearest_constant(torch.stack(list(known.probs.values()))).tolist()
+    reached = {"tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "constant": constant}
     write_json(folder / REACHED, reached)
 
 

@@ -34,9 +34,15 @@ def _big(row: Row) -> Markup:
     return tag(
         "div",
         tag("strong", figure(row["value"])),
-        tag("span", measure(row["measure"]).short),
+        tag("span", _name(row)),
         tag("small", row["reason"] if row["value"] is None else f"95% {bounds}"),
     )
+
+
+def _name(row: Row) -> str:
+    """F1 says of which class."""
+    short = measure(row["measure"]).short
+    return short if row["setting"] is None else f"{short} ({row['setting']})"
 
 
 def _facts(run: Run) -> list[tuple[str, str | Markup]]:

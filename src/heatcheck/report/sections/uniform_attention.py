@@ -10,7 +10,7 @@ from heatcheck.report.methods import cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, with_interval
-from heatcheck.verdict_trained import LEARNED_NOTHING, side_of_margin
+from heatcheck.verdict_trained import learned
 
 ATTENTION, UNIFORM = "attention", "uniform"
 UNIFORM_SEED = "uniform, "
@@ -28,7 +28,7 @@ def section(run: Run) -> Section | None:
             "and with attention frozen to equal weights. ",
             tag("cite", "Wiegreffe & Pinter 2019, section 3.2, Table 2"),
         ),
-        _said(added, rows),
+        _said(run, added),
         drawing("uniform_attention"),
         tag("p", "“Equal”: models with equal weights. Full dots: the mean of all seeds.", class_="caption"),
         folded("The same as a table", _table(run, rows, added)),
@@ -69,12 +69,11 @@ def _dot(which: Which, row: Row) -> dict[str, Any]:
     return {"id": _name(which), "name": short, "why": None, "cell": cell(row), "part": which.reference != ALL_SEEDS}
 
 
-def _said(added: Row, rows: dict[Which, Row]) -> Markup | None:
+def _said(run: Run, added: Row) -> Markup | None:
     """Needed, not needed, or cannot tell."""
     if added["value"] is None or added["low"] is None or added["at"] is None:
         return None
     margin = added["at"]
-    f1 = [row["value"] for which, row in rows.items() if which.reference == ALL_SEEDS and row["value"] is not None]
     answer, reason = {
         "above": ("Needed", f"the whole interval is above the margin of {margin:g}"),
         "below": ("Not needed", f"the whole interval is below the margin of {margin:g}"),
@@ -82,8 +81,13 @@ def _said(added: Row, rows: dict[Which, Row]) -> Markup | None:
             "Cannot tell",
             f"the interval holds the margin of {margin:g}, so that more texts or seeds are needed",
         ),
-        LEARNED_NOTHING: ("Cannot tell", "the models have learned nothing, with attention or without"),
-    }[side_of_margin(Estimate(added["value"], added["low"], added["high"], added["n"]), margin, f1)]
+    }[Estimate(added["value"], added["low"], added["high"], added["n"]).against(margin)]
+    for recall in means(run, "uniform_balanced_accuracy").values():
+        if recall["value"] is not None and not learned(recall["value"], recall["at"]):
+            answer, reason = (
+                "Cannot tell",
+                "the models have learned nothing: one that always answers the same is as good",
+            )
     sentence = f": attention adds {with_interval(added)} to F1; {reason}. The interval covers texts and seeds."
     return tag("p", tag("strong", answer), sentence, class_="said")
 
