@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -36,9 +37,11 @@ def attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
-    **_: Any,
+    enable_gqa: bool = False,
 ) -> Tensor:
-    """Of F.scaled_dot_product_attention, without dropout."""
+    """Of F.scaled_dot_product_attention, without dropout. `enable_gqa`: groups of query heads share a key and value."""
+    if enable_gqa:
+        key, value = (_for_each_head(shared, query.shape[-3]) for shared in (key, value))
     scores = query @ key.transpose(-2, -1) * (scale or 1 / math.sqrt(query.shape[-1]))
     if is_causal:
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
@@ -47,6 +50,12 @@ def attention(
     elif attn_mask is not None:
         scores = scores + attn_mask.clamp(min=torch.finfo(scores.dtype).min / 2)  # −∞ has no difference
     return scores.softmax(-1) @ value
+
+
+def _for_each_head(shared: Float[Tensor, "*B G T D"], heads: int) -> Float[Tensor, "*B H T D"]:
+    """Not by repeat_interleave, which has no rule."""
+    *rows, groups, tokens, width = shared.shape
+    return shared.unsqueeze(-3).expand(*rows, groups, heads // groups, tokens, width).flatten(-4, -3)
 
 
 def multi_head_attention(
