@@ -191,6 +191,16 @@ def test_memory_that_runs_out_is_not_taken_for_a_mistake():
         subject.model.predict(batch)
 
 
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError])
+def test_a_mistake_that_speaks_of_memory_is_a_mistake(kind):
+    def forgetful(texts):
+        raise kind("the memory bank of my retriever is empty")
+
+    subject, batch = batch_of(Example("a", "a film", 0), function=forgetful)
+    with pytest.raises(InputError, match=r"forgetful fails on 'a film': .*: the memory bank of my retriever is empty"):
+        subject.model.predict(batch)
+
+
 def test_where_it_comes_from_is_recorded():
     subject = as_subject(fussy, ("no", "yes"))
     assert (subject.name, subject.labels) == ("fussy", ("no", "yes"))

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
+from heatcheck.machine import is_out_of_memory
 
 # Padded tokens of one forward pass: large enough to keep the processor busy. Of short texts a CPU is fastest while what
 # a layer makes of them stays in its cache (measured with MiniLM: 900 to 1,600 tokens; 8,000 take a tenth longer).
 TOKENS_AT_ONCE, TOKENS_ON_CPU = 8192, 1280
-OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def in_pieces(function: Callable[[Batch], Tensor], batch: Batch, tokens_at_once: int = TOKENS_AT_ONCE) -> Tensor:
@@ -62,8 +62,3 @@ def _halving(function: Callable[[Batch], Tensor], batch: Batch, index: Int[Tenso
             ) from error
     half = len(index) // 2
     return [*_halving(function, batch, index[:half]), *_halving(function, batch, index[half:])]
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """PyTorch says so in different words for CPU, CUDA and MPS."""
-    return isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in OUT_OF_MEMORY)

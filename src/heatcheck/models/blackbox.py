@@ -24,10 +24,10 @@ from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Columns, Row
 from heatcheck.data.words import WordRules
 from heatcheck.errors import InputError
+from heatcheck.machine import is_out_of_memory
 from heatcheck.models.protocols import Kind
 from heatcheck.models.subject import Subject
 
-Texts = list[str] | list[tuple[str, str]]
 Predict = Callable[[Any], Any]  # list of str, or of (text, pair), to class probabilities, a row for each
 
 PAD, MASK = 0, 1
@@ -111,7 +111,7 @@ class BlackBox:
         try:
             answer = self.function(texts)
         except Exception as error:  # a stranger's code raises what it likes
-            if _is_about_memory(error):
+            if is_out_of_memory(error):
                 raise  # whoever asks for many texts asks for fewer then
             raise InputError(self._failed(texts, error)) from error
         return self._checked(answer, texts)
@@ -191,10 +191,6 @@ def _fails(function: Predict, texts: list[Any]) -> bool:
     except Exception:
         return True
     return False
-
-
-def _is_about_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "memory" in str(error).lower()
 
 
 def shown(text: Any) -> str:
