@@ -70,10 +70,14 @@ def test_head_and_embeddings_are_what_they_are_called(tmp_path):
     assert "network.deberta.encoder.rel_embeddings.weight" in deep["embeddings"]
 
 
-@pytest.mark.parametrize("task", ["single", "pair"])
-def test_our_models_fall_apart_from_decoder_to_embedding(task):
+@pytest.mark.parametrize(
+    ("task", "more"), [("single", {}), ("single", {"heads": 2}), ("pair", {}), ("pair", {"pairing": "comparison"})]
+)
+def test_our_models_fall_apart_from_decoder_to_embedding(task, more):
     examples = random_examples(8, task, labels=3)
     subject = small_subject(examples, labels=3)
+    spec = replace(subject.spec, **more)
+    subject = replace(subject, spec=spec, model=spec.build(1).eval())
     before = copy.deepcopy(subject.model.state_dict())
     frame = run(subject, examples)
     assert frame.groupby("at").setting.unique().map(list).to_dict() == {

@@ -40,7 +40,7 @@ from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
 OURS = {  # stages of our own models, from the output down, and the names of their modules
-    "decoder": ("project", "ask", "output", "compare"),
+    "decoder": ("project", "ask", "output", "compare", "decide"),
     "attention": ("attention",),
     "encoder": ("encoder", "question_encoder"),
     "embedding": ("embedding",),
