@@ -121,6 +121,17 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
     assert sum(len(part) for part in kept.splits.values()) == 12
 
 
+def test_ids_and_labels_with_half_a_character_are_bad_rows() -> None:
+    ids: list[object] = [str(i) for i in range(20)]
+    ids[3] = "x\ud800"
+    labels = [*LABELS[:19], "neg\udc00"]
+    assert error(table(id=ids, text=TEXTS, label=labels)) == (
+        "r.csv: 2 rows cannot be used: 1 with half a character, a lone surrogate (column 'id') (row 5); "
+        "1 with half a character, a lone surrogate (column 'label') (row 21). "
+        "Correct them, or leave them out with --skip-bad-rows."
+    )
+
+
 def test_only_the_first_bad_rows_are_named() -> None:
     labels = [*LABELS[:10], *[None] * 10]
     assert error(table(text=TEXTS, label=labels)) == (

@@ -89,6 +89,29 @@ def test_same_seed_same_weights_and_unknown_parts_are_refused():
         ModelSpec(temperature=0)
 
 
+@pytest.mark.parametrize("attention", ["additive", "dot"])
+@pytest.mark.parametrize(
+    ("encoder", "least", "refused"),
+    [
+        ("bilstm", 1, {0: "needs 1 or more"}),
+        ("gru", 1, {0: "needs 1 or more"}),
+        ("average", 1, {0: "needs 1 or more"}),
+        ("mlp", 2, {1: "encoder 'mlp' needs 2 or more", -3: "hidden -3 is too few units"}),
+        ("cnn", 2, {1: "encoder 'cnn' needs 2 or more"}),
+        ("transformer", 2, {1: "needs 2 or more", 3: "hidden 3 is odd"}),
+    ],
+)
+def test_widths_that_leave_a_layer_empty_are_refused(encoder, attention, least, refused):
+    for task in ("single", "pair"):
+        model = ModelSpec(encoder, attention, task, vocabulary_size=9, embedding_width=1, hidden=least).build(0)
+        assert all(weights.numel() for weights in model.parameters())
+    for hidden, sentence in refused.items():
+        with pytest.raises(InputError, match=sentence):
+            ModelSpec(encoder, attention, hidden=hidden)
+    with pytest.raises(InputError, match="embedding_width 0 is too narrow"):
+        ModelSpec(encoder, attention, embedding_width=0)
+
+
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
 def test_compared_texts_attend_to_both_and_padding_changes_nothing(encoder, weighting):

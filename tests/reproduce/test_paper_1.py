@@ -34,6 +34,23 @@ def test_a_page_keeps_its_prose(tmp_path):
     assert (tmp_path / "fresh.md").read_text() == "<!-- a -->\nx\n<!-- /a -->\n<!-- b -->\ny\n<!-- /b -->\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "missing"),
+    [
+        ("# Ours\n<!-- a -->\nold\n<!-- /aa -->\nwhy\n", "<!-- /a --> behind <!-- a -->"),
+        ("# Ours\n<!-- /a -->\n<!-- a -->\nwhy\n", "<!-- /a --> behind <!-- a -->"),
+        ("# Ours\nwhy\n<!-- /a -->\n", "<!-- a --> in it"),
+    ],
+)
+def test_a_page_whose_marks_are_broken_stays_as_it_is(tmp_path, page, missing):
+    file = tmp_path / "page.md"
+    file.write_text(page)
+    with pytest.raises(InputError, match=rf"page.md: there is no {missing}, so where the table 'a' goes is not known"):
+        write_page(file, {"a": "new", "a.svg": "<svg/>"})
+    assert file.read_text() == page
+    assert [p.name for p in tmp_path.iterdir()] == ["page.md"]
+
+
 def test_every_case_has_the_papers_numbers():
     for case in paper_1.CASES:
         assert case.dataset in TABLE_1

@@ -145,6 +145,10 @@ def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) 
         return wrong_text
     if row.label is None:
         return f"no label (column {columns.label!r})"
+    if _SURROGATE.search(row.label):
+        return _half_a_character(columns.label)
+    if _SURROGATE.search(row.id):
+        return _half_a_character("id")
     if labels is not None and row.label not in labels:
         return f"a label that is not one of {', '.join(labels)} (column {columns.label!r}; --labels renames them)"
     if row.split == "?":
@@ -158,8 +162,12 @@ def _text_problem(text: object, column: str | None) -> str | None:
     if not isinstance(text, str):
         return f"something else than text (column {column!r})"
     if _SURROGATE.search(text):
-        return f"half a character, a lone surrogate (column {column!r})"
+        return _half_a_character(column)
     return None
+
+
+def _half_a_character(column: str | None) -> str:
+    return f"half a character, a lone surrogate (column {column!r})"
 
 
 def _counted(bad: Mapping[str, Sequence[int]]) -> str:

@@ -40,6 +40,7 @@ WEIGHTINGS = {
     "uniform": "every word gets the same, whatever its score (papers 2 and 5)",
     "entmax": "sparse: most words get none (α = 1.5; paper 5)",
 }
+LEAST_HIDDEN = {"cnn": 2, "mlp": 2, "transformer": 2}  # fewer units leave a layer without any; of the others 1 will do
 PAIRINGS = {
     "question": "the second text is the query for attention to the first (paper 1)",
     "comparison": "both texts are attended and then compared (paper 5)",
@@ -68,12 +69,26 @@ class ModelSpec:
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f"{name} {value!r} is not one of {', '.join(known)}.")
+        self._check_widths()
         if not 0 < self.temperature < math.inf:
             raise InputError(f"temperature {self.temperature} is not a number above 0.")
         if self.heads < 1:
             raise InputError(f"{self.heads} attention heads are too few.")
         if self.heads > 1 and self.task != "single":
             raise InputError("Several attention heads are for single texts, not for pairs.")
+
+    def _check_widths(self) -> None:
+        least = LEAST_HIDDEN.get(self.encoder, 1)
+        if self.hidden < least:
+            raise InputError(f"hidden {self.hidden} is too few units: encoder {self.encoder!r} needs {least} or more.")
+        if self.encoder == "transformer" and self.hidden % 2:
+            raise InputError(
+                f"hidden {self.hidden} is odd, and a transformer's heads share its units: give an even one."
+            )
+        if self.embedding_width < 1:
+            raise InputError(
+                f"embedding_width {self.embedding_width} is too narrow: a word's vector has 1 number or more."
+            )
 
     @property
     def short_name(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from heatcheck import results
+from heatcheck.errors import InputError
 from heatcheck.measure.intervals import Interval
 from heatcheck.report.assets import write_whole
 
@@ -151,17 +152,28 @@ def line(*cells: str) -> str:
 
 
 def write_page(path: Path, blocks: Mapping[str, str]) -> None:
-    """Replace the blocks in the page, which keeps its prose; a new page is the blocks alone. Pictures (`name.svg`)
-    become files beside it."""
+    """Replace the blocks in the page, which keeps its prose, so it must have a place for each; a new page is the blocks
+    alone. Pictures (`name.svg`) become files beside it."""
     pictures = {name: block for name, block in blocks.items() if name.endswith(".svg")}
     tables = {name: block for name, block in blocks.items() if name not in pictures}
     text = (
         path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in tables)
     )
     for name, block in tables.items():
-        filled = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
-        before, _, rest = text.partition(f"<!-- {name} -->")
-        text = before + filled + rest.partition(f"<!-- /{name} -->")[2]
+        text = _replaced(text, name, block, path)
     write_whole(path, text, "page")
     for name, picture in pictures.items():
         write_whole(path.with_name(name), picture, "picture")
+
+
+def _replaced(text: str, name: str, block: str, path: Path) -> str:
+    first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, opened, rest = text.partition(first)
+    _, closed, behind = rest.partition(last)
+    if not (opened and closed):
+        where = f"behind {first}" if opened else "in it"
+        raise InputError(
+            f"{path}: there is no {last if opened else first} {where}, so where the table {name!r} goes is not known. "
+            f"Put {first} and {last} there, each in a line of its own."
+        )
+    return f"{before}{first}\n{block}\n{last}{behind}"
