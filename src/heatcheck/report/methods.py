@@ -33,21 +33,35 @@ def unranked(run: Run) -> dict[str, str]:
     The mark of a pair may be due to either. So a method's own rows decide, one mark is enough; only if it has none do
     its pairs, and then all must be marked.
     """
-    own: dict[str, list[str]] = defaultdict(list)
+    own = own_marks(run)
     pairs: dict[str, list[str]] = defaultdict(list)
     for rows in run.means.values():
         for (subject, reference), row in rows.items():
-            reason = row["reason"] or ""
-            for name in (subject, reference) if reference else (subject,):
-                (pairs if reference else own)[name].append(reason if reason.startswith(NOT_RANKED) else "")
-    marks = {name: max(reasons) for name, reasons in own.items()}
-    marks |= {name: reasons[0] for name, reasons in pairs.items() if name not in own and all(reasons)}
+            for name in (subject, reference) if reference else ():
+                pairs[name].append(mark(row))
+    marks = own | {name: reasons[0] for name, reasons in pairs.items() if name not in own and all(reasons)}
     return {name: reason for name, reason in sorted(marks.items()) if reason}
 
 
-def named(run: Run, names: Iterable[str]) -> list[dict[str, Any]]:
-    """What a chart needs to label methods; `why` only for those that are not ranked."""
-    marks = unranked(run)
+def own_marks(run: Run) -> dict[str, str]:
+    """Of the methods that have rows of their own: why they are not to be ranked, or "" if they are."""
+    found: dict[str, str] = {}
+    for rows in run.means.values():
+        for (subject, reference), row in rows.items():
+            if reference is None:
+                found[subject] = max(found.get(subject, ""), mark(row))
+    return found
+
+
+def mark(row: Row) -> str:
+    """Why this row does not count in a ranking; "" if it does."""
+    reason = row["reason"] or ""
+    return reason if reason.startswith(NOT_RANKED) else ""
+
+
+def named(run: Run, names: Iterable[str], marks: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    """What a chart needs to label methods; `why` only for those that are not ranked. Without `marks`: the run's."""
+    marks = unranked(run) if marks is None else marks
     return [{"id": name, "name": method_name(name), "why": marks.get(name)} for name in names]
 
 
@@ -55,9 +69,9 @@ def label(name: str, marks: dict[str, str]) -> str:
     return method_name(name) + (DAGGER if name in marks else "")
 
 
-def footnotes(run: Run, names: Iterable[str]) -> Markup | None:
-    """Why each marked method is not to be ranked."""
-    marks = unranked(run)
+def footnotes(run: Run, names: Iterable[str], marks: dict[str, str] | None = None) -> Markup | None:
+    """Why each marked method is not to be ranked. Without `marks`: the run's."""
+    marks = unranked(run) if marks is None else marks
     notes = [tag("li", f"{DAGGER} {method_name(name)}: {marks[name]}.") for name in names if name in marks]
     return tag("ul", *notes, class_="footnotes") if notes else None
 

@@ -14,7 +14,7 @@ from heatcheck.report.clusters import clustered
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
-from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, named, table, unranked
+from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, mark, named, own_marks, table
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.series import series
@@ -34,10 +34,11 @@ def section(run: Run) -> Section | None:
     if KENDALL not in found:
         return None
     methods = _in_clusters(found[KENDALL])
-    least = _least_agreed(run)
+    marks = left_out(found[KENDALL], own_marks(run))
+    least = _least_agreed(run, marks)
     behind = _behind(run)
     chart = {
-        "methods": named(run, methods[0]),
+        "methods": named(run, methods[0], marks),
         "tree": methods[1],
         "variants": [_chart(variant, pairs, methods[0]) for variant, pairs in found.items()],
         "behind": behind,
@@ -49,7 +50,7 @@ def section(run: Run) -> Section | None:
         "agreement",
         "Agreement",
         "Do the methods agree with each other?",
-        _body(run, found, methods[0], least),
+        _body(run, found, methods[0], marks, least),
         chart,
         "section_agreement.js",
         tuple(dict.fromkeys(shows)),
@@ -65,6 +66,18 @@ def _pairs(run: Run) -> dict[Variant, Pairs]:
     }
     order = sorted(rows, key=lambda v: (MEASURES.index(v.measure), v.setting is not None, v.setting or "", v.at or 0))
     return {variant: rows[variant] for variant in order if rows[variant]}
+
+
+def left_out(pairs: Pairs, own: dict[str, str]) -> dict[str, str]:
+    """Methods that the mean over pairs does without, and why: those that are marked in their `own` rows, and those that
+    rank as another method does, which stands before them. Only pairs have a mark for these; it belongs to the second of
+    the two, unless that has a pair without a mark."""
+    ranked = {name for pair, row in pairs.items() if row["reason"] is None for name in pair}
+    marks = {name: own[name] for pair in pairs for name in pair if own.get(name)}
+    for (one, other), row in pairs.items():
+        if mark(row) and not marks.keys() & {one, other}:
+            marks[one if other in ranked else other] = mark(row)
+    return marks
 
 
 def _in_clusters(pairs: Pairs) -> tuple[list[str], list[Any]]:
@@ -110,11 +123,10 @@ def _means(run: Run) -> dict[str, Any] | None:
     }
 
 
-def _least_agreed(run: Run) -> list[dict[str, Any]]:
+def _least_agreed(run: Run, marks: dict[str, str]) -> list[dict[str, Any]]:
     """The texts with the lowest mean τ, each with the two methods that differ most on it."""
     values = series(run, KENDALL).values
     lowest = sorted(values, key=lambda example: (values[example], example))[:LEAST_AGREED]
-    marks = unranked(run)
     worst: dict[str, tuple[float, list[str]]] = {}
     for value, example, *pair in _taus(run, lowest):
         if not marks.keys() & set(pair):
@@ -141,8 +153,9 @@ def _taus(run: Run, examples: list[str] | None = None) -> list[tuple[float, str,
     return [row for row in zip(*columns, strict=True) if row[3] is not None]
 
 
-def _body(run: Run, found: dict[Variant, Pairs], methods: list[str], least: list[dict[str, Any]]) -> Markup:
-    marks = unranked(run)
+def _body(
+    run: Run, found: dict[Variant, Pairs], methods: list[str], marks: dict[str, str], least: list[dict[str, Any]]
+) -> Markup:
     bodies = [Body(variant.key, title(variant), _lines(pairs, marks)) for variant, pairs in found.items()]
     return join(
         lead(
@@ -154,7 +167,7 @@ def _body(run: Run, found: dict[Variant, Pairs], methods: list[str], least: list
         ),
         drawing("agreement"),
         note(without_value(run, *MEASURES)),
-        footnotes(run, methods),
+        footnotes(run, methods, marks),
         folded(f"The same as a table: {count(len(found[KENDALL]), 'pair')}", table("methods", "mean", bodies)),
         tag("h3", "Text by text") if least else None,
         tag("p", f"{_averaged(methods, marks)} Choose a bar to read its texts.", class_="caption") if least else None,
