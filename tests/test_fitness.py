@@ -9,6 +9,7 @@ import heatcheck
 from heatcheck.data import sources
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.agreement import AgreementConfig
 from heatcheck.experiments.attefa import AtteFaConfig
 from heatcheck.experiments.guided_mlp import GuidedConfig
 from heatcheck.experiments.seed_variance import SeedConfig
@@ -16,12 +17,17 @@ from heatcheck.experiments.trained.base import Base
 from heatcheck.experiments.trained.seeds import PAPER_2
 from heatcheck.experiments.trained_adversary import AdversaryConfig
 from heatcheck.experiments.uniform_attention import UniformConfig
+from heatcheck.explain import EXPLAINERS
 from heatcheck.fitness import base_of, check_fit
 from heatcheck.models import checkpoint
+from heatcheck.models.finetune import FINE_TUNING
 from heatcheck.models.fit import Recipe
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.protocols import TransformerClassifier
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.training import train
 from heatcheck.request import Request
+from tests.tiny import tiny_folder
 from tests.toys import write_reviews
 
 RECIPE = Recipe(epochs=1, vectors="none", learning_rate=0.01)
@@ -157,6 +163,50 @@ def test_guides_that_are_nobodys_attention_serve_any_model(model):
     subject = checkpoint.load(model[0])
     base = base_of(Request(), replace(subject, spec=replace(subject.spec, weighting="uniform")))
     EXPERIMENTS["guided_mlp"].check_base(GuidedConfig(("uniform", "mlp", "gradient"), (1,)), base)
+
+
+@pytest.mark.parametrize("test", ["permutation", "adversarial_attention"])
+def test_several_heads_are_refused_before_any_training(model, tmp_path, test):
+    two = {"spec": replace(SPEC, heads=2), "recipe": RECIPE, "threads": 1}
+    with pytest.raises(InputError, match=rf"{test} is for attention with one head, and mlp \(additive\) will have 2\."):
+        heatcheck.run(test, data=model[1], out=tmp_path / "run", **two)
+    pairs = replace(SPEC, pairing="comparison")
+    request = Request(data=str(model[1]), spec=pairs, recipe=RECIPE, experiments=(test,))
+    check_fit(request, model[2], None)  # there is nothing to compare
+    with pytest.raises(InputError, match="will have 2"):
+        check_fit(request, replace(model[2], task="pair"), None)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("test", ["correlation", "permutation", "guided_mlp"])
+def test_what_a_transformer_is_not_is_refused_before_it_is_fine_tuned(model, tmp_path, test):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "tiny", "bert")))
+    with pytest.raises(
+        InputError, match=rf"{test} needs an attention model \(of `heatcheck train`\), which tiny is not\."
+    ):
+        heatcheck.run(test, data=model[1], out=tmp_path / "run", spec=spec, recipe=FINE_TUNING, threads=1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_methods_that_a_model_cannot_serve_are_refused_before_it_is_trained(model, monkeypatch):
+    """Those of other packages may need one kind of attention."""
+    monkeypatch.setitem(EXPLAINERS, "layers", replace(EXPLAINERS["rollout"], needs=TransformerClassifier))
+    request = Request(data=str(model[1]), spec=SPEC, recipe=RECIPE, experiments=("agreement",))
+    request = replace(request, configs={"agreement": AgreementConfig(methods=("layers", "gradient"))})
+    with pytest.raises(
+        InputError, match=r"layers needs a transformer .*, which mlp \(additive\) is not\. Leave it out\."
+    ):
+        check_fit(request, model[2], None)
+
+
+def answer(texts):
+    return [[0.5, 0.5]] * len(texts)
+
+
+@pytest.mark.parametrize("tested", [answer, None])
+def test_a_split_that_is_not_there_is_a_sentence(model, tmp_path, tested):
+    with pytest.raises(InputError, match=r"there are no validation texts\. There are: 48 train, 6 dev, 6 test\."):
+        heatcheck.audit(tested, model[1], split="validation", out=tmp_path / "run", threads=1)
 
 
 def test_data_without_planted_words_is_refused_before_any_training(model):

@@ -17,12 +17,13 @@ from heatcheck.explain import method
 from heatcheck.models.finetune import check_same_reading
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Spec, Subject
 from heatcheck.models.training import check_trainable
 from heatcheck.models.uniform import check_replaceable, is_replaceable
 from heatcheck.request import Request
-from heatcheck.work import check_served, methods_of, with_methods
+from heatcheck.work import check_served, methods_of, needed, with_methods
 
 
 def check_experiments(names: Sequence[str]) -> None:
@@ -38,8 +39,7 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
     if given is None:
         check_trainable(data)
         request.starts_from()
-        for name in methods_of(request.all_configs()):
-            method(name)  # a misspelt one is found before the training
+        check_will_serve(request, data)
     else:
         check_served(given, with_methods(request.all_configs(), given)[0])
         check_same_training(request, data, given)
@@ -64,6 +64,36 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
             f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
             f"{', '.join(given.labels)}. Rename the labels with --labels."
         )
+
+
+def check_will_serve(request: Request, data: Dataset) -> None:
+    """As `check_served`, of a model that is yet to be trained: as far as its spec can tell."""
+    spec, heads = request.spec, heads_of(request, data, None)
+    for name in request.all_configs():
+        needs = EXPERIMENTS[name].needs
+        if not may_offer(spec, needs):
+            raise InputError(f"{name} needs {needed(needs)}, which {spec.short_name} is not.")
+        if EXPERIMENTS[name].one_head and heads > 1:
+            raise InputError(f"{name} is for attention with one head, and {spec.short_name} will have {heads}.")
+    for name in methods_of(request.all_configs()):
+        chosen = method(name)
+        if not may_offer(spec, chosen.needs):
+            raise InputError(f"{name} needs {chosen.needed}, which {spec.short_name} is not. Leave it out.")
+
+
+def may_offer(spec: ModelSpec | TransformerSpec, needs: type[Any] | tuple[type[Any], ...]) -> bool:
+    """Can a model of this kind have one of the protocols? What its parts decide is not known before it is built."""
+    lacking = TransformerClassifier if isinstance(spec, ModelSpec) else AttentiveClassifier
+    return any(kind is not lacking for kind in (needs if isinstance(needs, tuple) else (needs,)))
+
+
+def heads_of(request: Request, data: Dataset, given: Subject[Any] | None) -> int:
+    """How many distributions over words the model has; two compared texts are two."""
+    if given is not None:
+        return int(getattr(given.model, "heads", 1))
+    if not isinstance(request.spec, ModelSpec):
+        return 1
+    return 2 if data.task != "single" and request.spec.pairing == "comparison" else request.spec.heads
 
 
 def check_same_training(request: Request, data: Dataset, given: Subject[Any]) -> None:

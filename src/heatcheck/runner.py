@@ -29,13 +29,12 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of
-from heatcheck.fitness import base_of, check_experiments, check_fit, notes_beside
+from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
-from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import train
 from heatcheck.progress import Progress, Silent
@@ -100,7 +99,7 @@ def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]
     if request.predict is not None:
         data = load_data(request)
         given = blackbox.as_subject(request.predict, data.labels, request.model or "black box")
-        return blackbox.tried(given, data.splits[request.split][:8]), data
+        return blackbox.tried(given, data.splits.get(request.split, ())[:8]), data
     if request.model is None:
         return None, load_data(request)
     given = load_subject(replace(request.reading, source=request.model), request.device)
@@ -114,15 +113,6 @@ def battery(given: Subject[Any] | None) -> tuple[str, ...]:
     return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
 
 
-def heads_of(request: Request, data: Dataset, given: Subject[Any] | None) -> int:
-    """How many distributions over words the model has; two compared texts are two."""
-    if given is not None:
-        return int(getattr(given.model, "heads", 1))
-    if not isinstance(request.spec, ModelSpec):
-        return 1
-    return 2 if data.task != "single" and request.spec.pairing == "comparison" else request.spec.heads
-
-
 def with_company(request: Request, data: Dataset, given: Subject[Any] | None) -> tuple[str, ...]:
     """The tests that were asked for, or the battery, and those whose numbers belong into the same picture; what was not
     asked for by name only where the model can serve it."""
@@ -134,9 +124,7 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
         if name == "uniform_attention" and given is not None and not base_of(request, given).replaceable:
             return False
         needs = EXPERIMENTS[name].needs
-        if given is not None:
-            return isinstance(given.model, needs)
-        return isinstance(request.spec, ModelSpec) or needs is not AttentiveClassifier
+        return isinstance(given.model, needs) if given is not None else may_offer(request.spec, needs)
 
     asked = request.experiments or tuple(name for name in battery(given) if served(name))
     company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
