@@ -19,7 +19,7 @@ from heatcheck.verdict_checks import check_headlines, judge_checks
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
 SMALL_GAIN = 0.05
 # Methods whose scores have no sign, and what that costs them here.
-UNSIGNED = ("attention", "rollout", "flow", "value_zeroing", "gradient", "saliency", "leave_one_out")
+UNSIGNED = ("attention", "rollout", "flow", "value_zeroing", "gradient", "saliency", "smooth_grad", "leave_one_out")
 WITHOUT_SIGN = " It has no signs: words that speak against the class stand among those that speak for it."
 AGREEMENT = Test(
     "agreement",

@@ -259,6 +259,16 @@ def test_a_long_text_is_the_mean_over_its_windows(tmp_path, method, name):
     assert held.max() > 1
 
 
+def test_the_predicted_class_is_that_of_the_whole_text_in_every_window(tmp_path):
+    subject = tiny_subject(tmp_path, max_length=10, windows=True)
+    (batch,) = subject.batches(random_examples(10, longest=30, seed=3), 10)
+    model, windows = subject.model, subject.model.windows(batch)
+    by_window = model._run(*windows.take(model.embed(batch), model.types(batch))).logits.argmax(-1)
+    assert (by_window != model.predict(batch).argmax(-1)[windows.row]).any()
+    found = AttentionXGradient()(model, batch, predicted_probability).scores
+    torch.testing.assert_close(found, scores(AttentionXGradient(), model, batch))
+
+
 def test_pieces_are_bounded_by_all_the_weights_that_they_keep(monkeypatch):
     """Two layers of two heads: four maps of tokens² each."""
     subject = family_subject("bert")

@@ -12,6 +12,7 @@ from heatcheck.explain import EXPLAINERS, method
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.spec import ENCODERS
+from heatcheck.verdict_methods import UNSIGNED
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3)]
@@ -165,3 +166,11 @@ def test_a_method_is_known_by_the_names_of_other_libraries_too():
         method("lime(samples=7, width=2)").settings() | {"samples": 7, "width": 2}
         == method("lime(samples=7, width=2)").settings()
     )
+
+
+def test_a_verdict_knows_which_methods_have_no_sign():
+    examples = random_examples(2)
+    model, vocabulary = small_model(examples)
+    batch = vocabulary.batch(examples)
+    found = {name: chosen.explain(model, batch, predicted_probability) for name, chosen in EXPLAINERS.items()}
+    assert set(UNSIGNED) == {name for name, explanation in found.items() if not explanation.signed}

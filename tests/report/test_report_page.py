@@ -155,6 +155,17 @@ def test_what_is_not_known_of_the_data_has_no_line(tmp_path: Path) -> None:
     assert facts(sizes={}, split=None) == examined
 
 
+@pytest.mark.parametrize(
+    ("lengths", "said"),
+    [([4, 1], "median 2.5 tokens, from 1 to 4"), ([3000, 1, 1200], "median 1,200 tokens, from 1 to 3,000")],
+)
+def test_the_median_length_lies_in_the_middle(tmp_path: Path, lengths: list[int], said: str) -> None:
+    rows = [results.ExampleRow(str(n), "w", None, "no", "no", 0.9, None, n) for n in lengths]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert f"<dd>{said}</dd>" in report.render(tmp_path)
+
+
 def test_a_finding_without_number_or_section(tmp_path: Path) -> None:
     finding = {"experiment": "later", "outcome": "cannot tell", "question": "Q?", "value": None}
     page = report.render(

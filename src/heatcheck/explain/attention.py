@@ -24,7 +24,7 @@ from torch import Tensor
 from heatcheck.batch import PAIR, TEXT, Batch
 from heatcheck.errors import InputError
 from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
-from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.measure import flow as graphs
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier, encoded_tokens
@@ -117,6 +117,7 @@ class AttentionXGradient:
             numbered(self.layer, 1, "layer", model)
             return Explanation(_own_products(model, batch, scalar), signed=True)
         network = tappable(model, "attention_x_gradient")
+        scalar = held(scalar, model, batch)
 
         def products(some: Batch) -> Float[Tensor, "N T"]:
             return self._products(network, some, scalar)

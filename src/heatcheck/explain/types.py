@@ -44,7 +44,6 @@ class ProbabilityOf:
 
     def __call__(self, model: Predictor, logits: Float[Tensor, "B C"], batch: Batch) -> Float[Tensor, "B"]:
         chosen = torch.tensor([self.classes[name] for name in batch.example_ids], device=logits.device)
-        chosen = chosen.repeat(len(logits) // len(chosen))  # Captum stacks baselines below the texts
         return model.probs(logits).gather(-1, chosen[:, None]).squeeze(-1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import median
 from typing import Any
 
 from heatcheck.report.figures import count, figure, interval, percent, plain
@@ -66,10 +67,10 @@ def _examined(run: Run) -> list[tuple[str, str | Markup]]:
         return []
     wrong = sum(row["label"] != row["predicted"] for row in run.examples)
     lengths = sorted(row["n_tokens"] for row in run.examples)
-    middle = lengths[len(lengths) // 2]
+    middle = f"{median(lengths):,.1f}".removesuffix(".0")
     return [
         ("Texts examined", f"{count(len(run.examples))}, of which {count(wrong)} predicted wrongly"),
-        ("Length", f"median {middle:,} tokens, from {lengths[0]:,} to {lengths[-1]:,}"),
+        ("Length", f"median {middle} tokens, from {lengths[0]:,} to {lengths[-1]:,}"),
         ("Predicted", _shares(run)),
     ]
 
