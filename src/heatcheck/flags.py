@@ -138,7 +138,7 @@ class OwnModelFlags:
     encoder: Annotated[str, Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")] = "bilstm"
     attention: Annotated[str, Option("--attention", help="additive or dot.")] = "additive"
     epochs: Annotated[
-        int | None, Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 3.")
+        int | None, Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 5.")
     ] = None
     vectors: Annotated[str, Option("--vectors", help="packaged, none, or a GloVe or fastText file.")] = "packaged"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heatcheck.experiments.adversary.exact import exact_adversary, logit_interval
 from heatcheck.experiments.adversary.published import PublishedSettings, published_adversary
-from heatcheck.experiments.adversary.search import SearchSettings, searched_adversary
+from heatcheck.experiments.adversary.search import SearchSettings, _Problem, searched_adversary
 from heatcheck.measure.distributions import jsd, tvd
 from tests.toys import random_examples, small_model
 
@@ -128,6 +128,17 @@ def test_search_is_feasible_far_and_reports_what_it_found(task, labels):
     assert (found.attention[~batch.attended] == 0).all()
     several = batch.attended.sum(1) > 2
     assert float(found.jsd[several].mean()) > 0.2
+
+
+def test_a_search_that_finds_no_way_stays_where_it_is():
+    _, batch, _, attention = states("single", 3)
+    base = torch.zeros(len(batch), 3)
+    problem = _Problem(lambda weights: weights[..., :3], attention, base, batch, 0.01, SearchSettings())
+    far_off, flat = torch.full_like(base, 0.5), torch.ones(3, *attention.shape)  # no step makes up for the change
+    everywhere = torch.ones(len(batch), dtype=torch.bool)
+    assert torch.equal(problem._programmes(attention, -attention, far_off, flat, everywhere), attention)
+    near = problem._programmes(attention, -attention, torch.zeros_like(base), flat, everywhere)
+    assert not torch.allclose(near, attention)
 
 
 def test_search_comes_close_to_the_exact_answer_where_there_is_one():

@@ -6,7 +6,7 @@ Each case is an ordinary run folder below `out`, so it can be looked at with `he
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heatcheck import api
@@ -19,7 +19,6 @@ from heatcheck.reproduce.cases import Machine, command, run_chosen
 from heatcheck.reproduce.paper_1_page import page
 from heatcheck.request import Request
 from heatcheck.results import read_run
-from heatcheck.runner import BATTERY
 
 __all__ = ["CASES", "Case", "page", "run_cases"]
 
@@ -35,7 +34,6 @@ class Case:
     hidden: int = 128
     embedding_width: int = 300
     published_search: bool = False
-    experiments: tuple[str, ...] = field(default=BATTERY)
 
     @property
     def name(self) -> str:

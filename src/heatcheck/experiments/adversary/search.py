@@ -110,7 +110,8 @@ class _Problem:
             slope = rows[open_classes, b][:, words[b]]
             if len(slope):
                 fixed = offset[b, open_classes] - slope @ here[b, words[b]]
-                target[b, words[b]] = _programme(wish[b, words[b]], slope, fixed, self.epsilon)
+                found = _programme(wish[b, words[b]], slope, fixed, self.epsilon)
+                target[b, words[b]] = here[b, words[b]] if found is None else found
         return torch.from_numpy(target).to(current)
 
     def _within(self, current: Tensor, target: Tensor) -> Tensor:
@@ -127,8 +128,9 @@ class _Problem:
 
 def _programme(
     goal: Float[ndarray, "T"], slope: Float[ndarray, "C T"], fixed: Float[ndarray, "C"], epsilon: float
-) -> Float[ndarray, "T"]:
-    """max goal·x over the simplex with ½ Σ_c |fixed_c + slope_c·x| ≤ ε; |·| through one more variable per class."""
+) -> Float[ndarray, "T"] | None:
+    """max goal·x over the simplex with ½ Σ_c |fixed_c + slope_c·x| ≤ ε; |·| through one more variable per class.
+    None if no x is found: where one stands is within ε, but at its very edge rounding can leave nothing."""
     classes, tokens = slope.shape
     bound = np.eye(classes)
     result = linprog(
@@ -139,7 +141,7 @@ def _programme(
         b_eq=[1.0],
         method="highs",
     )
-    if result.x is None:  # the tangent leaves no feasible point: stay
-        return np.full(tokens, 1 / tokens)
+    if result.x is None:
+        return None
     x = np.clip(result.x[:tokens], 0, None)
     return np.asarray(x / x.sum())
