@@ -4,7 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatcheck.batch import Batch, join, keep_tokens, rows, trim, without_token
+from heatcheck.batch import Batch, keep_tokens, rows, trim
+from tests.edits import join, without_token
 from tests.toys import random_examples, vocabulary_of
 
 

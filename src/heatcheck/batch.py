@@ -7,7 +7,6 @@ token belongs to which text, so that no task needs a second set of tensors.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,7 +49,6 @@ class Batch:
     offsets: Int[Tensor, "B T 2"]  # characters of the segment's own text: start, end
     word_ids: Int[Tensor, "B T"]  # which word of its segment; -1 = none
     example_ids: tuple[str, ...]
-    window: Int[Tensor, "B"]  # which window of a long text
     labels: Int[Tensor, "B"]
     candidates: Bool[Tensor, "B C"] | None = None  # None = every class may answer
 
@@ -103,12 +101,6 @@ def keep_tokens(batch: Batch, keep: Bool[Tensor, "B T"]) -> Batch:
     return dataclasses.replace(batch, **packed)
 
 
-def without_token(batch: Batch, position: Int[Tensor, "B"]) -> Batch:
-    """Delete one token of each row."""
-    keep = torch.ones_like(batch.mask).scatter(1, position[:, None], value=False)
-    return keep_tokens(batch, keep)
-
-
 def replace_tokens(batch: Batch, where: Bool[Tensor, "B T"], ids: Int[Tensor, "B T"] | int) -> Batch:
     """Put other token ids in the places of `where`; everything else, offsets too, stays."""
     there = torch.full_like(batch.token_ids, ids) if isinstance(ids, int) else ids
@@ -120,27 +112,6 @@ def trim(batch: Batch) -> Batch:
     return keep_tokens(batch, batch.mask)
 
 
-def join(batches: Sequence[Batch]) -> Batch:
-    """Stack batches of different widths; the narrower are padded on the right."""
-    width = max(b.token_ids.shape[1] for b in batches)
-    wide = [_widen(b, width) for b in batches]
-    stacked: dict[str, Any] = {name: torch.cat([getattr(b, name) for b in wide]) for name in _tensors(wide[0])}
-    names = tuple(name for b in wide for name in b.example_ids)
-    return dataclasses.replace(wide[0], example_ids=names, **stacked)
-
-
 def _take(field: Tensor, order: Int[Tensor, "B S"]) -> Tensor:
     index = order if field.dim() == 2 else order[..., None].expand(-1, -1, field.shape[-1])
     return field.gather(1, index)
-
-
-def _widen(batch: Batch, width: int) -> Batch:
-    extra = width - batch.token_ids.shape[1]
-    if extra == 0:
-        return batch
-    padded: dict[str, Any] = {}
-    for name in TOKEN_FIELDS:
-        field = getattr(batch, name)
-        shape = (len(batch), extra, *field.shape[2:])
-        padded[name] = torch.cat([field, field.new_zeros(shape)], dim=1)
-    return dataclasses.replace(batch, **padded)

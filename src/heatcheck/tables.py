@@ -23,7 +23,6 @@ from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.results import TABLES, Origin, Score
 
 EXPLAIN = "explain "
-VALUES = ("value", "low", "high", "n", "reason")
 
 
 def write_tables(

@@ -8,7 +8,7 @@ import networkx
 import pytest
 import torch
 
-from heatcheck.batch import join, keep_tokens, rows, trim
+from heatcheck.batch import keep_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import tap
 from heatcheck.explain.attention import (
@@ -24,6 +24,7 @@ from heatcheck.explain.types import predicted_probability, probability_of_predic
 from heatcheck.models.huggingface import eager_attention
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.uniform import impose_uniform_attention
+from tests.edits import join
 from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
 from tests.tiny import DECODERS, FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of

@@ -11,10 +11,10 @@ from torch import nn
 from torch.overrides import handle_torch_function
 from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
-from heatcheck.batch import join, rows, trim
+from heatcheck.batch import rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.ranking import LARGEST_DELTA
-from heatcheck.explain import slopes
+from heatcheck.explain import deep_lift, slopes
 from heatcheck.explain.deep_lift import DeepLift, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
 from heatcheck.explain.deep_shap import FALLBACK, DeepShap
@@ -24,6 +24,7 @@ from heatcheck.explain.types import ProbabilityOf, predicted_probability
 from heatcheck.explain.unrolled import NoRuleError
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS
+from tests.edits import join
 from tests.tiny import FAMILIES, OTHERS, SIZES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
@@ -379,6 +380,17 @@ def test_company_padding_and_order_do_not_change_an_explanation(explainer, encod
 
 
 # Captum's
+
+
+@pytest.mark.parametrize("explainer", [DeepLift(), DeepShap(samples=2)])
+def test_every_piece_has_the_baselines_of_its_own_texts(explainer, monkeypatch):
+    """Deep SHAP's are other words for each text."""
+    model, batch, _ = setting()
+    whole = explainer(model, batch, predicted_probability)
+    monkeypatch.setattr(deep_lift, "TOKENS_AT_ONCE", 2 * batch.mask.shape[1])
+    in_pieces = explainer(model, batch, predicted_probability)
+    torch.testing.assert_close(in_pieces.scores, whole.scores)
+    torch.testing.assert_close(in_pieces.delta, whole.delta, atol=1e-12, rtol=1e-6)
 
 
 def test_captums_is_gradient_times_difference_on_an_lstm_and_far_from_its_sum():

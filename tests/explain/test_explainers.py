@@ -6,13 +6,14 @@ import pytest
 import torch
 from captum.attr import InputXGradient, Saliency
 
-from heatcheck.batch import join, rows, trim, without_token
+from heatcheck.batch import rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import EXPLAINERS, method
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.spec import ENCODERS
 from heatcheck.verdict_methods import UNSIGNED
+from tests.edits import join, without_token
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3)]

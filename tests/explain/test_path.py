@@ -11,12 +11,13 @@ import pytest
 import torch
 from benchmarks.cases_gradients import integrated_gradients
 
-from heatcheck.batch import join, replace_tokens, rows, trim
+from heatcheck.batch import replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.gradient import gradient, gradient_x_input
 from heatcheck.explain.path import GradientShap, IntegratedGradients, Noise, SmoothGrad, uniform_numbers
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
 from heatcheck.models.spec import ENCODERS
+from tests.edits import join
 from tests.tiny import FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 

@@ -5,13 +5,14 @@ import dataclasses
 import pytest
 import torch
 
-from heatcheck.batch import Batch, Example, rows, trim, without_token
+from heatcheck.batch import Batch, Example, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.removal import Occlusion, leave_one_out
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
 from heatcheck.measure.distributions import tvd
 from heatcheck.models import blackbox
 from heatcheck.models.spec import ENCODERS
+from tests.edits import without_token
 from tests.tiny import FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 

@@ -14,7 +14,7 @@ from captum.attr import KernelShap as CaptumKernelShap
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
-from heatcheck.batch import Batch, Example, join, replace_tokens, rows, trim
+from heatcheck.batch import Batch, Example, replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import pieces
 from heatcheck.explain.surrogate import (
@@ -29,6 +29,7 @@ from heatcheck.explain.surrogate import (
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
 from heatcheck.models import blackbox
 from heatcheck.models.protocols import Kind
+from tests.edits import join
 from tests.tiny import FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, vocabulary_of
 

@@ -8,13 +8,14 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from heatcheck.batch import join, keep_tokens, rows, trim
+from heatcheck.batch import keep_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import value_zeroing
 from heatcheck.explain.types import predicted_probability
 from heatcheck.explain.value_zeroing import ValueZeroing, mixing_maps
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.spec import ENCODERS
+from tests.edits import join
 from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
 from tests.tiny import DECODERS, FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
@@ -147,15 +148,15 @@ def test_rows_as_many_as_tokens_are_not_taken_for_tokens():
         )
     seen = []
 
-    def in_pieces(function, copies):
+    def over_rows(function, copies):
         width = copies.token_ids.shape[1]
         index = torch.arange(len(copies)).split(width - 1)  # with one text behind them: as many rows as tokens
         seen.append([len(part) for part in index])
-        return torch.cat([function(rows(copies, part)) for part in index])
+        return torch.cat([function(part) for part in index])
 
     with pytest.MonkeyPatch.context() as patch:
         whole = scores(family_subject("xlnet").model, one)
-        patch.setattr(value_zeroing, "in_pieces", in_pieces)
+        patch.setattr(value_zeroing, "over_rows", over_rows)
         torch.testing.assert_close(scores(family_subject("xlnet").model, one), whole)
     assert seen[0][0] + 1 == one.token_ids.shape[1]
 
@@ -163,8 +164,8 @@ def test_rows_as_many_as_tokens_are_not_taken_for_tokens():
 def test_small_pieces_give_the_same(monkeypatch):
     (batch,) = family_subject("bert").batches(random_examples(4), 4)
     whole = scores(family_subject("bert").model, batch)
-    pieces = value_zeroing.in_pieces
-    monkeypatch.setattr(value_zeroing, "in_pieces", lambda function, copies: pieces(function, copies, 40))
+    pieces = value_zeroing.over_rows
+    monkeypatch.setattr(value_zeroing, "over_rows", lambda function, copies: pieces(function, copies, 40))
     torch.testing.assert_close(scores(family_subject("bert").model, batch), whole, atol=1e-6, rtol=1e-4)
 
 

@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from heatcheck.batch import Example, join, rows, trim
+from heatcheck.batch import Example, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.models.attention import weigh
 from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
 from heatcheck.models.spec import ATTENTIONS, ENCODERS, WEIGHTINGS, ModelSpec
+from tests.edits import join
 from tests.toys import random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]

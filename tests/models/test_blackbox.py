@@ -9,11 +9,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from heatcheck.batch import Example, keep_tokens, replace_tokens, without_token
+from heatcheck.batch import Example, keep_tokens, replace_tokens
 from heatcheck.errors import InputError
 from heatcheck.models.blackbox import as_subject, fingerprint, name_of, texts_of, tried
 from heatcheck.models.protocols import Classifier, Predictor
 from heatcheck.models.subject import predict
+from tests.edits import without_token
 
 
 def even(texts):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from heatcheck.batch import without_token
 from heatcheck.models import deletion
+from tests.edits import without_token
 from tests.toys import random_examples, small_model
 
 SHARING = ("bilstm", "gru", "average", "mlp")

@@ -62,7 +62,6 @@ def collate(rows: Sequence[Row], n_labels: int) -> Batch:
         offsets=torch.stack([columns[Column.START], columns[Column.END]], dim=-1),
         word_ids=columns[Column.WORD],
         example_ids=tuple(r.example.id for r in rows),
-        window=torch.zeros(len(rows), dtype=torch.long),
         labels=torch.tensor([r.example.label for r in rows]),
         candidates=_candidates([r.example for r in rows], n_labels),
     )

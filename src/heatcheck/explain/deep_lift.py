@@ -17,16 +17,16 @@ not share. A Llama whose padding token has no embedding is zero in every layer a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from heatcheck.batch import Batch
+from heatcheck.batch import Batch, rows
 from heatcheck.explain.differences import plain, twin
 from heatcheck.explain.hiding import emptied
-from heatcheck.explain.pieces import in_pieces
+from heatcheck.explain.pieces import over_rows
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
 
@@ -75,15 +75,13 @@ def attribution(
 ) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B"]]:
     """The tokens' scores, and the change in the output that they should sum to."""
 
-    def in_one_piece(some: Batch) -> Float[Tensor, "N T+1"]:
-        bare = replace(some, token_ids=empty_ids[some.window])
+    def in_one_piece(index: Int[Tensor, "N"]) -> Float[Tensor, "N T+1"]:
+        some, bare = rows(batch, index), rows(baseline, index)
         with torch.no_grad():
             embeddings, empty = model.embed(some), model.embed(bare)
             ends = [scalar(model, model.logits(e, some), some) for e in (embeddings, empty)]
         scores = contribute(model, embeddings, empty, some, scalar).sum(-1)
         return torch.cat([scores.detach(), (ends[0] - ends[1])[:, None]], dim=1)
 
-    # `window` carries the row, so that a piece finds its own baseline.
-    empty_ids, row = baseline.token_ids, torch.arange(len(batch), device=batch.token_ids.device)
-    found = in_pieces(in_one_piece, replace(batch, window=row), TOKENS_AT_ONCE)
+    found = over_rows(in_one_piece, batch, TOKENS_AT_ONCE)
     return found[:, :-1], found[:, -1]

@@ -19,6 +19,13 @@ TOKENS_AT_ONCE, TOKENS_ON_CPU = 8192, 1280
 
 def in_pieces(function: Callable[[Batch], Tensor], batch: Batch, tokens_at_once: int = TOKENS_AT_ONCE) -> Tensor:
     """`function(batch)`, computed some rows at a time; a piece that does not fit into memory is halved."""
+    return over_rows(lambda index: function(rows(batch, index)), batch, tokens_at_once)
+
+
+def over_rows(
+    function: Callable[[Int[Tensor, "M"]], Tensor], batch: Batch, tokens_at_once: int = TOKENS_AT_ONCE
+) -> Tensor:
+    """`function(index)` of the numbers of all rows, some at a time: for what has to know which rows they are."""
     at_once = max(1, tokens_at_once // max(batch.token_ids.shape[1], 1))
     index = torch.arange(len(batch), device=batch.token_ids.device)
     pieces = [index[start : start + at_once] for start in range(0, len(index), at_once)]
@@ -48,9 +55,9 @@ def piece_sizes(lengths: Sequence[int], at_once: int) -> list[int]:
     return sizes
 
 
-def _halving(function: Callable[[Batch], Tensor], batch: Batch, index: Int[Tensor, "N"]) -> list[Tensor]:
+def _halving(function: Callable[[Int[Tensor, "M"]], Tensor], batch: Batch, index: Int[Tensor, "N"]) -> list[Tensor]:
     try:
-        return [function(rows(batch, index))]
+        return [function(index)]
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise

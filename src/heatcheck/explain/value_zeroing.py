@@ -18,7 +18,6 @@ token, and the text itself, whose states every copy takes up again behind each l
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
@@ -29,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from heatcheck.batch import Batch, rows
-from heatcheck.explain.pieces import in_pieces
+from heatcheck.explain.pieces import over_rows
 from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.flow import rollout
@@ -80,9 +79,8 @@ def cosine_distance(a: Float[Tensor, "*N D"], b: Float[Tensor, "*N D"]) -> Float
 def mixing_maps(model: HuggingFaceClassifier, batch: Batch) -> Float[Tensor, "B L T T"]:
     """How much of each token's new state comes from each token, layer by layer; padding is all zero."""
     text, token = batch.mask.nonzero(as_tuple=True)
-    # `in_pieces` hands on rows, not their numbers, and labels are not read here: they carry the numbers.
-    copies = dataclasses.replace(rows(batch, text), labels=torch.arange(len(text), device=text.device))
-    changes = in_pieces(lambda some: _changes(model, batch, text[some.labels], token[some.labels]), copies)
+    copies = rows(batch, text)
+    changes = over_rows(lambda index: _changes(model, batch, text[index], token[index]), copies)
     maps = changes.new_zeros(len(batch), changes.shape[1], *batch.mask.shape[1:] * 2)
     maps[text, :, :, token] = changes
     total = maps.sum(-1, keepdim=True)

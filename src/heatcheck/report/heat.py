@@ -24,7 +24,6 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MIDDLE = 2048
 
 Span = tuple[int, int, int]
-Scores = dict[Span, float]
 
 
 def packed(run: Run, examples: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -75,7 +75,6 @@ def made_up(ids: Tensor) -> Batch:
         offsets=torch.stack([2 * place, 2 * place + 1], dim=-1) * mask[..., None],
         word_ids=torch.where(mask, torch.arange(5).expand(5, 5), -1),
         example_ids=tuple(f"text {i}" for i in range(5)),
-        window=zeros[:, 0],
         labels=zeros[:, 0],
     ).to(ids.device)
 
