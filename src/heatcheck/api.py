@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -18,6 +18,7 @@ import torch
 
 from heatcheck import report, results, runner
 from heatcheck.attributions import Attributions
+from heatcheck.claim import OccupiedError, is_held
 from heatcheck.data.sources import DEFAULT, Columns, is_named
 from heatcheck.engine.store import digest
 from heatcheck.errors import InputError
@@ -74,11 +75,22 @@ class Run:
         return f"Run({str(self.folder)!r}: {(self.verdict or {}).get('headline', 'no verdict')})"
 
 
-def run_request(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Run:
-    """Execute and write report.html."""
-    folder = runner.execute(request, out, command=command, progress=progress)
-    report.write(folder)
-    return Run(folder)
+def run_request(
+    request: Request, out: Path | None, *, what: str = "run", command: str = "", progress: Progress | None = None
+) -> Run:
+    """Execute and write report.html. Without `out` it goes into the first folder in runs/ that it may take, named after
+    `what`; into the next if another run turns out to have it."""
+    folders = _default_folders(what, request) if out is None else iter([out])
+    while True:
+        folder = next(folders)
+        try:
+            runner.execute(request, folder, command=command, progress=progress)
+        except OccupiedError:
+            if out is not None:
+                raise
+            continue
+        report.write(folder)
+        return Run(folder)
 
 
 class Options(TypedDict, total=False):
@@ -111,7 +123,7 @@ def audit(
     """Run the battery on `limit` held-out texts, and judge. Without a model, train ours first. Without a limit: 1000
     texts of our models, 100 of others."""
     request = make_request(model, data, limit or default_limit(model), seed, options)
-    return run_request(request, Path(out) if out is not None else default_folder("audit", request))
+    return run_request(request, None if out is None else Path(out), what="audit")
 
 
 def run(
@@ -126,7 +138,7 @@ def run(
 ) -> Run:
     """Run one experiment; `configs={experiment: Config(...)}` changes its settings."""
     request = make_request(model, data, limit, seed, {**options, "experiments": (experiment,)})
-    return run_request(request, Path(out) if out is not None else default_folder(experiment, request))
+    return run_request(request, None if out is None else Path(out), what=experiment)
 
 
 def make_request(
@@ -204,17 +216,21 @@ def default_limit(model: str | Path | Predict | None) -> int:
 
 def default_folder(what: str, request: Request) -> Path:
     """In runs/, named after what is tested; with a number behind it where another run has that name."""
+    return next(_default_folders(what, request))
+
+
+def _default_folders(what: str, request: Request) -> Iterator[Path]:
     model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
     data = request.data if is_named(request.data) else Path(request.data).stem
     plain = re.sub(r"[^\w.-]+", "-", data).strip("-")
     name = f"{what}-{plain}-{model}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
-    return next(folder for folder in folders if may_take(folder, request))
+    return (folder for folder in folders if may_take(folder, request))
 
 
 def may_take(folder: Path, request: Request) -> bool:
-    """Is it free, unfinished, or of this very request? Which tests join those that were asked for depends on the model,
-    which is not loaded yet: those that are there are taken."""
+    """Is it free, of a run that was stopped, or of this very request? Which tests join those that were asked for
+    depends on the model, which is not loaded yet: those that are there are taken."""
     if not folder.exists():
         return True
     try:
@@ -222,5 +238,7 @@ def may_take(folder: Path, request: Request) -> bool:
     except InputError:
         return False
     tests = tuple(there.get("settings", {}).get("experiments", {}))
-    same = digest(replace(request, experiments=tests).settings()) == there.get("identity")
-    return there["status"] != "finished" or (same and set(request.experiments or ()) <= set(tests))
+    same = set(request.experiments or ()) <= set(tests) and (
+        digest(replace(request, experiments=tests).settings()) == there.get("identity")
+    )
+    return same or (there["status"] != "finished" and not is_held(folder))

@@ -32,6 +32,7 @@ from heatcheck.experiments.trained.jobs import recipe_of
 from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
+from heatcheck.models.blackbox import BlackBox
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
@@ -57,7 +58,7 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     given, data = load_model_and_data(request)
     request = replace(request, experiments=with_company(request, data, given))
     check_fit(request, data, given)
-    with claimed(out, digest(request.settings()), fingerprints(data, given), command):
+    with claimed(out, request.settings(), fingerprints(data, given), command, progress):
         _carry_out(request, given, data, out, command, progress)
     return out
 
@@ -146,9 +147,16 @@ def crew_for(request: Request, data: Dataset, subject: Subject[Any], folder: str
 
 
 def fingerprints(data: Dataset, given: Subject[Any] | None) -> dict[str, str]:
-    """Of what was put into a run. A black box has no weights: it is known by its name."""
-    weights = {} if given is None or not isinstance(given.model, Classifier) else {"weights": given.fingerprint[:16]}
-    return {"data": data.fingerprint(), **weights}
+    """Of what was put into a run. Of a black box that answers otherwise each time only the name is known."""
+    found = {"data": data.fingerprint()}
+    if given is None or (isinstance(given.model, BlackBox) and not blackbox.is_known_by_answers(given)):
+        return found
+    return found | model_fingerprints(given)
+
+
+def model_fingerprints(subject: Subject[Any]) -> dict[str, str]:
+    """`model` is of all that the subject is known by. `weights`, its beginning, is all that older runs have."""
+    return {"weights": subject.fingerprint[:16], "model": digest({"fingerprint": subject.fingerprint})}
 
 
 def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
@@ -222,7 +230,7 @@ def _describe(
         "fingerprints": {
             "data": data.fingerprint(),
             "texts": examples_fingerprint(examples),
-            "weights": subject.fingerprint[:16],
+            **model_fingerprints(subject),
         },
         "threads": request.threads,
         "model": {

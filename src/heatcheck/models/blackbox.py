@@ -265,6 +265,11 @@ def tried(subject: Subject[BlackBox], examples: Sequence[Example]) -> Subject[Bl
     return replace(subject, fingerprint=f"{subject.fingerprint}-{said}")
 
 
+def is_known_by_answers(subject: Subject[BlackBox]) -> bool:
+    """Are its answers part of its fingerprint (see `tried`)?"""
+    return subject.fingerprint != fingerprint(subject.model.function)
+
+
 def asked_twice(model: BlackBox, batch: Batch) -> tuple[Float[ndarray, "B L"], float]:
     """The probabilities of the texts, and by how much they differ the second time at most."""
     once, again = (model.probs(model.predict(batch)).cpu().numpy() for _ in range(2))

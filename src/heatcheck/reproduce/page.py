@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from heatcheck import results
+from heatcheck.claim import is_finished as is_finished
 from heatcheck.errors import InputError
 from heatcheck.measure.intervals import Interval
 from heatcheck.report.assets import write_whole
@@ -74,10 +75,6 @@ class Finished:
     def groups(self) -> Sequence[str | None]:
         """Question answering has no classes to tell apart; paper 1 gives it overall."""
         return (None,) if self.task == "qa" else self.labels
-
-
-def is_finished(folder: Path) -> bool:
-    return (folder / "run.json").exists() and results.read_run(folder)["status"] == "finished"
 
 
 def read_finished(folder: Path) -> Finished | None:
