@@ -125,8 +125,8 @@ def test_the_cheapest_of_the_far_adversaries_counts_against_its_own_seed() -> No
 def test_an_adversary_must_go_farther_than_other_seeds_do() -> None:
     rows = adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.5))
     assert one(*rows).outcome == "fails"
-    seeds = mean("seed_jsd", 0.48, 0.03, "attention", "all seeds")
-    finding = one(*rows, seeds)
+    seeds = [mean("seed_jsd", 0.48, 0.03, "attention", "seed 1"), mean("seed_jsd", 0.3, 0.01, "attention", "seed 2")]
+    finding = one(*rows, *seeds, mean("seed_jsd", 0.39, 0.3, "attention", "all seeds"))
     assert finding.outcome == "cannot tell"
     assert "far is beyond 0.51" in finding.finding
     assert finding.measure == "trained_adversary_jsd"
@@ -226,6 +226,15 @@ def test_one_liar_is_enough_whatever_the_others_do() -> None:
     assert (finding.outcome, finding.value) == ("fails", 0.02)
     assert "The best of 4 adversaries (seed 3)" in finding.finding
     assert one(*attefa(1.0, 0.7, 0.8)).outcome == "passes"
+
+
+def test_an_adversary_without_a_value_does_not_hide_the_others() -> None:
+    rows = [row for row in attefa(0.1, half=0.01) if row.reference != "all seeds"]
+    for reference in ("all seeds", "seed 2"):
+        rows.append(Score("attefa", None, "base", reference, setting="relative", statistic="mean", reason="0/0"))
+    finding = one(*rows)
+    assert (finding.outcome, finding.value) == ("fails", 0.1)
+    assert "no mean, as one adversary did not move" in finding.finding
 
 
 def test_adversaries_that_gave_up_imitating_prove_no_faithfulness() -> None:

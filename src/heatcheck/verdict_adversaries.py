@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from heatcheck.findings import ALL_SEEDS, Estimate, Finding, means_of, one_mean, over_all_texts
+from heatcheck.findings import ALL_SEEDS, Estimate, Finding, Mean, means_of, over_all_texts
 
 FAR = 0.4
 NO_PRICE = 0.05
@@ -97,9 +97,8 @@ def _adversaries(means: pd.DataFrame, what: str) -> Adversaries:
 
 
 def _far(means: pd.DataFrame) -> float:
-    """And farther than other seeds may move attention by chance, on average."""
-    seeds = one_mean(means, "seed_jsd", "attention", ALL_SEEDS)
-    return max(FAR, seeds.found.high if seeds else 0.0)
+    """And farther than any other seed moved attention, by chance alone."""
+    return max([FAR, *(m.found.high for m in means_of(means, "seed_jsd") if m.reference != ALL_SEEDS)])
 
 
 def _liars(apart: Adversaries, moved: Adversaries, far: float) -> list[Liar]:
@@ -256,7 +255,7 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
         (m for m in means_of(means, "attefa") if (m.reference, m.setting) == (ALL_SEEDS, "published")), None
     )
     attacks = _attacks(means)
-    if published is None or not attacks:
+    if not attacks:
         yield _no_attefa(means)
         return
     best = min(attacks, key=lambda attack: (attack.jsd < MOVED, attack.relative.value))
@@ -266,7 +265,7 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
         "attefa",
         outcome,
         FAITHFUL,
-        f"AtteFa is {published.found} as published. {which} ({best}) has {best.relative} relative to one who has read "
+        f"{_published(published)} {which} ({best}) has {best.relative} relative to one who has read "
         f"nothing (0: attention is free, 1: tied to the output), with its attention at a mean JSD of {best.jsd:.2f} "
         f"({best.relative.n:,} texts).",
         meaning,
@@ -274,6 +273,12 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
         *best.relative[:3],
         HALF_WAY,
     )
+
+
+def _published(mean: Mean | None) -> str:
+    if mean is None:
+        return "AtteFa as published has no mean, as one adversary did not move attention at all."
+    return f"AtteFa is {mean.found} as published."
 
 
 def _attacks(means: pd.DataFrame) -> list[Attack]:

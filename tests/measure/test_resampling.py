@@ -40,6 +40,11 @@ def test_balanced_accuracy_is_that_of_the_drawn_texts():
     assert balanced_accuracies(drawn[:1], truth, np.zeros((60, 1), dtype=int)) == pytest.approx(1 / 3)
 
 
+def test_a_class_that_is_not_drawn_does_not_count_as_wrong():
+    truth = np.arange(50)
+    assert interval(balanced_accuracies(drawn_texts(50, seed=0), truth, truth[:, None])[:, 0]) == (1, 1, 1)
+
+
 def test_means_know_texts_and_models():
     values = np.random.default_rng(0).uniform(0.4, 0.5, size=(30, 4))
     drawn = drawn_texts(30, seed=0)

@@ -71,6 +71,16 @@ def test_maps_are_rows_of_weights_in_the_texts_own_positions(tmp_path, family):
         assert float(maps.triu(1).abs().max()) == 0
 
 
+def test_maps_of_a_model_in_training_are_those_before_dropout(tmp_path, family):
+    subject = tiny_subject(tmp_path, family)
+    (batch,) = subject.batches(random_examples(5), 8)
+    subject.model.train()
+    maps = subject.model.logits_and_maps(subject.model.embed(batch), batch)[1]
+    expected = batch.mask[:, None, None].expand(maps.shape[:-1]).float()
+    torch.testing.assert_close(maps.sum(-1), expected, atol=1e-5, rtol=1e-5)
+    assert maps.requires_grad
+
+
 def test_left_or_right_is_found_by_trying(tmp_path, family):
     assert tiny_subject(tmp_path, family).model.left == (family in (*DECODERS, "xlnet"))
 

@@ -73,7 +73,7 @@ class Crew:
         needed = {name: done[name] for name in job.needs}
 
         def work(folder: Path) -> None:
-            job.work(Around(_subject(self.base, self.device), self.data, needed), folder, report)
+            job.work(Around(_subject(self.base, self.device, self.fingerprint), self.data, needed), folder, report)
             (folder / DONE).unlink(missing_ok=True)
 
         with one_thread():
@@ -171,7 +171,8 @@ def _kind(job: Job) -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _subject(spec: TransformerSpec, device: str) -> Subject[Any]:
+def _subject(spec: TransformerSpec, device: str, fingerprint: str) -> Subject[Any]:
+    """`fingerprint`: another model in the same folder is another one."""
     return load_subject(spec, device)
 
 

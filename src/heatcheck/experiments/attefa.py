@@ -111,11 +111,10 @@ def attefa(
                 theirs, weights = twin_model.says(batch)
                 name = f"seed {seed}"
                 yield from predictions(liar(base, seed), theirs, batch)
-                constant = torch.tensor(twin_model.reached["constant"]).to(probs)
                 for measure, values in (
                     ("attefa_tvd", tvd(probs, theirs)),
                     ("attefa_jsd", distance(attention, weights)),
-                    ("attefa_uninformed_tvd", tvd(probs, constant)),
+                    ("attefa_uninformed_tvd", tvd(probs, twin_model.constant.to(probs))),
                 ):
                     yield from per_text(measure, values, batch, groups, subject=base, reference=name)
                 if base == BASE and seed == config.seeds[0]:
@@ -137,7 +136,8 @@ def faithfulness(texts: Texts, config: AtteFaConfig) -> Iterator[Score]:
     for variant in VARIANTS:
         counted = right if variant == "right" else np.ones_like(right)
         tvds, jsds, most = (_means(texts.drawn, t.values, counted) for t in (moved, apart, uninformed))
-        found = ratio(tvds / most if variant == "relative" else tvds, jsds)
+        with np.errstate(invalid="ignore", divide="ignore"):  # a base that says one thing is imitated by anybody
+            found = ratio(tvds / most if variant == "relative" else tvds, jsds)
         for place, (base, seed) in enumerate(moved.columns):
             n = int(counted[:, place].sum())
             yield texts.score("attefa", found[:, place], str(base), str(seed), setting=variant, n=n)

@@ -146,7 +146,7 @@ def trained_adversary(
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     shown, kept_as = _shown(config, trained)
-    constant = torch.tensor(trained[shown].reached["constant"])
+    constant = trained[shown].constant
     for batch in subject.batches(examples, config.batch_size):
         probs, attention = says(subject, batch)
         groups = predicted_names(subject, probs)

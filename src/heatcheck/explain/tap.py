@@ -1,48 +1,24 @@
-"""The attention weights inside a network while it runs: to read, to differentiate by, or to change.
-
-Every family of transformers has its own attention code, and some keep only a copy of their weights. What all of them
-share is the softmax that makes the weights: it is watched here, without a hook or a patch in the network.
-"""
+"""Methods that watch the attention weights inside a network: which networks can be watched, and where in them a token
+stands."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
 from heatcheck.errors import InputError
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.huggingface import HuggingFaceClassifier, Windows, padding_first
+from heatcheck.models.softmax import Tap as Tap
 
-SOFTMAXES: tuple[Any, ...] = (functional.softmax, torch.softmax, Tensor.softmax)
 WEIGHTS_AT_ONCE = 1 << 26  # attention weights that one pass may keep, over all layers and heads: 256 MB
 MAPS = 144  # layers × heads of a transformer that does not say: BERT's
-
-
-@final
-class Tap(TorchFunctionMode):
-    """As a context: what `visit` returns takes the place of the weights of each attention over `length` tokens.
-
-    The network must be in eager attention: fused kernels have no softmax to see.
-    """
-
-    def __init__(self, length: int, visit: Callable[[Float[Tensor, "N H T T"]], Float[Tensor, "N H T T"]]) -> None:
-        super().__init__()
-        self.square, self.visit = (length, length), visit
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        seen = func in SOFTMAXES and result.dim() == 4 and result.shape[-2:] == self.square
-        return self.visit(result) if seen else result
 
 
 def tappable(model: object, method: str) -> HuggingFaceClassifier:

@@ -37,20 +37,20 @@ def f1_scores(
 def balanced_accuracies(
     drawn: Float[ndarray, "R N"], truth: Int[ndarray, "N"], predicted: Int[ndarray, "N M"]
 ) -> Float[ndarray, "R M"]:
-    """Mean recall of the classes there are, of each model: 1 / their number for one that always answers the same.
-    (A resample without any text of a class has 0 of it.)"""
+    """Mean recall of the classes that are drawn, of each model: 1 / their number for one that always answers the same."""
     right = (predicted == truth[:, None]).astype(float)
-    shares = [(truth == label).astype(float) for label in np.unique(truth)]
-    recalls = [drawn @ (right * share[:, None]) / np.maximum(drawn @ share, 1)[:, None] for share in shares]
-    return np.asarray(np.mean(recalls, axis=0))
+    members = [(truth == label).astype(float) for label in np.unique(truth)]
+    with np.errstate(invalid="ignore"):
+        recalls = [drawn @ (right * those[:, None]) / (drawn @ those)[:, None] for those in members]
+    return np.asarray(np.nanmean(recalls, axis=0))
 
 
-def over_models(values: Float[ndarray, "R M"], *, seed: int) -> Float[ndarray, "R"]:
-    """Mean over models of a number between 0 and 1; row 0 is the plain mean."""
-    return over_groups(values[:, None, :], seed=seed)
+def over_models(values: Float[ndarray, "R M"], *, seed: int, most: float = 1.0) -> Float[ndarray, "R"]:
+    """Mean over models of a number between 0 and `most`; row 0 is the plain mean."""
+    return over_groups(values[:, None, :], seed=seed, most=most)
 
 
-def over_groups(values: Float[ndarray, "R G M"], *, seed: int) -> Float[ndarray, "R"]:
+def over_groups(values: Float[ndarray, "R G M"], *, seed: int, most: float = 1.0) -> Float[ndarray, "R"]:
     """Mean over groups of models, which depend on what their group shares. Row 0 is the plain mean; the others have the
     chance of the models added, by Student's t of what is independent: the groups, or the models of a single one.
     (Drawing three models again, as texts are drawn, would give intervals that hold the truth 74 times of 100.)
@@ -62,7 +62,7 @@ def over_groups(values: Float[ndarray, "R G M"], *, seed: int) -> Float[ndarray,
     units = values.mean(2) if values.shape[1] > 1 else values[:, 0]
     chance = chance_of_models(units, np.random.default_rng(seed))
     chance[0] = 0
-    return np.asarray(np.clip(units.mean(1) + chance, 0, 1))
+    return np.asarray(np.clip(units.mean(1) + chance, 0, most))
 
 
 def chance_of_models(values: Float[ndarray, "R M"], rng: np.random.Generator) -> Float[ndarray, "R"]:
@@ -74,7 +74,7 @@ def chance_of_models(values: Float[ndarray, "R M"], rng: np.random.Generator) ->
 
 
 def interval(values: Float[ndarray, "R"]) -> Interval:
-    """Row 0 with the 95% percentile interval of the others; none where all texts are one.
+    """Row 0 with the 95% percentile interval of the others.
 
     >>> interval(np.array([2.0, 1.0, 2.0, 3.0])).value
     2.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from heatcheck.batch import PAIR, Batch
 from heatcheck.errors import InputError
 from heatcheck.models.protocols import Kind, distribution
+from heatcheck.models.softmax import Tap
 from heatcheck.models.tokens import TokenTypes
 
 
@@ -71,11 +72,9 @@ class HuggingFaceClassifier(nn.Module):
         windows = self.windows(batch)
         with eager_attention(self.network):
             if windows is None:
-                found = self._run(embeddings, batch.mask, self._types(batch), maps=True)
-                return found.logits, self._maps(found, batch.mask)
-            taken = windows.take(embeddings, self._types(batch))
-            found = self._run(*taken, maps=True)
-        return windows.mean(found.logits), windows.spread(self._maps(found, taken[1]))
+                return self._with_maps(embeddings, batch.mask, self._types(batch))
+            logits, maps = self._with_maps(*windows.take(embeddings, self._types(batch)))
+        return windows.mean(logits), windows.spread(maps)
 
     def readout(self, batch: Batch) -> Int[Tensor, "B"]:
         """The first token, or the last if the model reads that."""
@@ -112,8 +111,22 @@ class HuggingFaceClassifier(nn.Module):
             inputs["global_attention_mask"] = first
         return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
 
-    def _maps(self, found: Any, mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B L H T T"]:
-        layers = found.attentions
+    def _with_maps(
+        self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], types: Int[Tensor, "B T"] | None
+    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
+        """In training the maps are those before dropout: what is left of a distribution is none."""
+        seen: list[Tensor] = []
+
+        def keep(weights: Tensor) -> Tensor:
+            seen.append(weights)
+            return weights
+
+        with Tap(mask.shape[1], keep) if self.network.training else contextlib.nullcontext():
+            found = self._run(embeddings, mask, types, maps=True)
+        whole = self.network.training and len(seen) == len(found.attentions or ())
+        return found.logits, self._maps(seen if whole else found.attentions, mask)
+
+    def _maps(self, layers: Sequence[Any] | None, mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B L H T T"]:
         if not layers or any(layer is None for layer in layers):
             raise InputError(f"{type(self.network).__name__} gives no attention weights. Choose methods without them.")
         if any(layer.shape[-2:] != (mask.shape[1], mask.shape[1]) for layer in layers):

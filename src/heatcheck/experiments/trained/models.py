@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
 from heatcheck.experiments.trained.outputs import Outputs
 from heatcheck.measure.distributions import jsd, nearest_constant, tvd
 from heatcheck.measure.heads import head_distances, matching
@@ -33,6 +34,13 @@ class Twin:
 
     subject: Subject[Any]
     reached: Mapping[str, Any]
+
+    @property
+    def constant(self) -> Float[Tensor, "L"]:
+        """The constant output that is nearest to the base's."""
+        if "constant" not in self.reached:
+            raise InputError("The run's folder holds models of an older heatcheck. Give another --out.")
+        return torch.tensor(self.reached["constant"])
 
     def says(self, batch: Batch) -> tuple[Float[Tensor, "B L"], Float[Tensor, "B K T"]]:
         """Probabilities, and attention with its heads in the order of the model that it is compared with."""
