@@ -8,6 +8,7 @@ import pytest
 
 from heatcheck.errors import InputError
 from heatcheck.results import TABLES, ExampleRow, Origin, Score, TokenScores, read_run, read_table, tables, write_tables
+from heatcheck.tables import write_tables as write_run
 
 ORIGIN = Origin("data", "model", 0)
 
@@ -41,6 +42,39 @@ def test_written_tables_read_back_whole_or_in_part(tmp_path):
     assert read_table(tmp_path, "scores").schema == TABLES["scores"]
     assert read_table(tmp_path, "scores", ["value", "measure"]).to_pylist() == [{"value": 0.5, "measure": "f1"}]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["examples.parquet", "scores.parquet", "tokens.parquet"]
+
+
+def in_words(example_id: str) -> list[ExampleRow | TokenScores]:
+    tokens = TokenScores(example_id, "lime", "good", [0, 0], [1, 2], [0, 3], [3, 3], ["the", ""], [0.2, 0.8], [0, None])
+    return [ExampleRow(example_id, "the", None, "good", "good", 0.9, 2.2, 1), tokens]
+
+
+def without_words(folder):
+    """A table of tokens as it was before it knew of words."""
+    pq.write_table(pq.read_table(folder / "tokens.parquet").drop_columns(["word"]), folder / "tokens.parquet")
+
+
+def test_tables_that_do_not_know_of_words_are_readable(tmp_path):
+    write_tables(tmp_path, tables(in_words("a"), ORIGIN, "explain"))
+    assert read_table(tmp_path, "tokens")["word"].to_pylist() == [0, None]
+    new = read_table(tmp_path, "tokens").drop_columns(["word"])
+    without_words(tmp_path)
+    old = read_table(tmp_path, "tokens")
+    assert old.schema == TABLES["tokens"]
+    assert old["word"].to_pylist() == [None, None]
+    assert old.drop_columns(["word"]).equals(new)
+    some = read_table(tmp_path, "tokens", ["score", "word"])
+    assert some.to_pylist() == [{"score": 0.2, "word": None}, {"score": 0.8, "word": None}]
+
+
+def test_a_run_joins_steps_that_know_of_words_with_older_ones(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        write_tables(folder, tables(in_words(folder.name), ORIGIN, "explain"))
+    without_words(old)
+    write_run(tmp_path, {"explain lime": [old, new]}, ("good", "bad"), ORIGIN, {})
+    found = read_table(tmp_path, "tokens", ["example_id", "word"]).to_pylist()
+    assert [tuple(row.values()) for row in found] == [("old", None), ("old", None), ("new", 0), ("new", None)]
 
 
 def test_what_is_no_run_or_no_table_is_said(tmp_path):

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ TOKENS = pa.schema(
         ("example_id", pa.string()),
         ("segment", pa.int64()),
         ("position", pa.int64()),
+        ("word", pa.int64()),
         ("start", pa.int64()),
         ("end", pa.int64()),
         ("token", pa.string()),
@@ -75,6 +76,7 @@ EXAMPLES = pa.schema(
     ]
 )
 TABLES = {"scores": SCORES, "tokens": TOKENS, "examples": EXAMPLES}
+LATER = frozenset({"word"})  # columns that older runs lack: null there
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class Score:
 
 @dataclass(frozen=True)
 class TokenScores:
-    """One method's scores for the tokens of one text; the lists run over the tokens scored."""
+    """One method's scores for the tokens of one text; the lists run over the tokens scored. `words`: which word of its
+    segment a token is a piece of, None for a mark; empty where nothing is known of words."""
 
     example_id: str
     method: str
@@ -115,6 +118,7 @@ class TokenScores:
     ends: list[int]
     tokens: list[str]
     scores: list[float]
+    words: list[int | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -169,8 +173,9 @@ def _add_tokens(columns: dict[str, list[Any]], common: Mapping[str, Any], row: T
     shared = {**common, "example_id": row.example_id, "method": row.method, "target": row.target}
     for name, value in shared.items():
         columns[name].extend([value] * len(row.scores))
-    own: tuple[list[Any], ...] = (row.segments, row.positions, row.starts, row.ends, row.tokens, row.scores)
-    for name, values in zip(("segment", "position", "start", "end", "token", "score"), own, strict=True):
+    words = row.words or [None] * len(row.scores)
+    own: tuple[list[Any], ...] = (row.segments, row.positions, words, row.starts, row.ends, row.tokens, row.scores)
+    for name, values in zip(("segment", "position", "word", "start", "end", "token", "score"), own, strict=True):
         columns[name].extend(values)
 
 
@@ -190,11 +195,19 @@ def read_table(folder: Path, name: str, columns: Sequence[str] | None = None) ->
         raise InputError(
             f"{path}: not found. {folder} is not a finished heatcheck run; repeat the command that made it."
         )
+    schema = pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names])
     try:
-        table = pq.read_table(path, columns=None if columns is None else list(columns))
-        return table.cast(pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names]))
+        return _read(path, schema).cast(schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{path}: not readable as a {name} table ({error}). Delete it and repeat the run.") from error
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    lacking = LATER.intersection(schema.names).difference(pq.read_schema(path).names)
+    table = pq.read_table(path, columns=[name for name in schema.names if name not in lacking])
+    for name in lacking:
+        table = table.add_column(schema.get_field_index(name), name, pa.nulls(len(table)))
+    return table
 
 
 def make_folder(path: Path) -> None:

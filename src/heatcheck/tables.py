@@ -68,7 +68,7 @@ def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[pa.Table]:
     for found in shards.values():
         here: set[str] = set()
         for folder in found:
-            table = pq.read_table(folder / "tokens.parquet")
+            table = results.read_table(folder, "tokens")
             methods = set(pc.unique(table["method"]).to_pylist())
             here |= methods
             yield table.filter(pc.is_in(table["method"], pa.array(sorted(methods - known), pa.string())))

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import DistilBertConfig, DistilBertForSequenceClassification, PreTrainedTokenizerFast
 
+from heatcheck.batch import Example
+from heatcheck.experiments.erasing.words import Words
+from heatcheck.experiments.explained import explain_texts
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.subject import Subject
+from heatcheck.models.tokens import PretrainedTokens
 from heatcheck.report import heat, shapes
 from heatcheck.report.embed import chosen
 from heatcheck.report.measures import MEASURES, Measure, measure
@@ -19,6 +31,7 @@ from heatcheck.results import ExampleRow, Origin, Score, TokenScores, tables, wr
 from .sample import EMOJI, write_sample
 
 JSD = Variant("adversarial_jsd", "exact", 0.01)
+GENERATOR = torch.Generator()
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +46,14 @@ def made(folder: Path, *scores: TokenScores, text: str = "one two") -> Run:
     return load(folder)
 
 
-def token_scores(method: str, spans: list[tuple[int, int]], scores: list[float]) -> TokenScores:
+def token_scores(
+    method: str, spans: list[tuple[int, int]], scores: list[float], words: Sequence[int | None] = ()
+) -> TokenScores:
     count = len(spans)
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
-    return TokenScores("a", method, "x", [0] * count, list(range(count)), starts, ends, [""] * count, scores)
+    return TokenScores(
+        "a", method, "x", [0] * count, list(range(count)), starts, ends, [""] * count, scores, list(words)
+    )
 
 
 def unpack(largest: float, packed: str) -> list[float | None]:
@@ -89,6 +106,63 @@ def test_pieces_of_a_word_are_one_word_and_add_up(tmp_path: Path) -> None:
     entry = heat.packed(run, ["a"])["a"]
     assert entry["spans"][0] == [0, 7, 0, 1, 1, 4, 1, 1, 0, 1, 0, 1]
     assert unpack(*entry["methods"]["lime"]) == pytest.approx([-1.5, 0.25, 2.0, 0.5, 1.0, 0.0], abs=0.001)
+
+
+def metaspace_subject() -> Subject[HuggingFaceClassifier]:
+    """Its tokenizer cuts texts at spaces only, so that a word may hold marks of punctuation."""
+    pieces = ["[PAD]", "[UNK]", "▁a", "▁film", "##.", "▁well", "##-", "##made"]
+    words = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]")
+    sizes = {"dim": 8, "n_heads": 2, "n_layers": 1, "hidden_dim": 8, "vocab_size": len(pieces)}
+    network = DistilBertForSequenceClassification(DistilBertConfig(**sizes)).eval()
+    reading = {"pad_id": 0, "mask_id": 1, "max_length": 64, "types": None, "ordinary_ids": torch.arange(2, 8)}
+    model = HuggingFaceClassifier(network, **reading)
+    return Subject("m", model, PretrainedTokens(tokenizer, 2, None), ("x", "y"), 0, TransformerSpec("m"), None)
+
+
+def test_the_words_shown_are_the_words_erased(tmp_path: Path) -> None:
+    text = "a well-made film."
+    example, subject = Example("a", text, 0), metaspace_subject()
+    (batch,) = subject.batches([example], 1)
+    place, rows = Words.of(batch).place[0], list(explain_texts(subject, [example], "occlusion", generator=GENERATOR))
+    erased = ["" for _ in range(place.max() + 1)]
+    for word, (start, end) in zip(place, batch.offsets[0].tolist(), strict=True):
+        erased[word] += text[start:end]
+    assert erased == ["a", "well-made", "film."]
+    run = made(tmp_path, *rows, text=text)
+    assert shown(heat.packed(run, ["a"])["a"]["spans"][0], text) == erased
+    assert run.tokens["word"].to_pylist() == place.tolist()
+
+
+def shown(gaps: list[int], text: str) -> list[str]:
+    words, at = [], 0
+    for gap, length in zip(gaps[::2], gaps[1::2], strict=True):
+        words.append(text[at + gap : at + gap + length])
+        at += gap + length
+    return words
+
+
+def test_words_are_known_by_number_and_by_characters_where_a_run_does_not_say(tmp_path: Path) -> None:
+    text = "well-made film"
+    spans, scores = [(0, 4), (4, 5), (5, 7), (7, 9), (10, 14)], [1.0, 1.0, 1.0, 1.0, 2.0]
+    by_number = token_scores("lime", spans, scores, [0, 0, 1, 1, 2])  # another cut than characters would give
+    run = made(tmp_path, by_number, token_scores("old", spans, scores), text=text)
+    entry = heat.packed(run, ["a"])["a"]
+    assert shown(entry["spans"][0], text) == ["well-", "made", "film"]
+    assert [unpack(*entry["methods"][name]) for name in ("lime", "old")] == [[2.0, 2.0, 2.0]] * 2
+    without = pq.read_table(tmp_path / "tokens.parquet").drop_columns(["word"])
+    pq.write_table(without, tmp_path / "tokens.parquet")
+    assert shown(heat.packed(load(tmp_path), ["a"])["a"]["spans"][0], text) == ["well", "-", "made", "film"]
+
+
+def test_a_mark_is_no_word_and_joins_none(tmp_path: Path) -> None:
+    """Numbers count within a text: the two texts of a pair have a word 0 each."""
+    spans = TokenScores("a", "lime", "x", [0, 0, 1], [0, 1, 3], [0, 3, 0], [3, 7, 2], [""] * 3, [1.0] * 3, [0, None, 0])
+    rows = [ExampleRow("a", "one two", "no", "x", "x", 1.0, None, 2), spans]
+    write_tables(tmp_path, tables(rows, Origin("data", "model", 0), "explain"))
+    write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert heat.packed(load(tmp_path), ["a"])["a"]["spans"] == [[0, 3, 0, 4], [0, 2]]
 
 
 def test_histogram_counts_like_a_plain_loop() -> None:

@@ -34,12 +34,12 @@ def token_scores(
     targets: Sequence[str],
 ) -> Iterator[TokenScores]:
     """One method's scores for the tokens of `scored`, with the characters they stand for."""
-    columns = (batch.segments, *batch.offsets.unbind(-1), scores)
+    columns = (batch.segments, batch.word_ids, *batch.offsets.unbind(-1), scores)
     by_row = [column.detach().cpu().numpy() for column in columns]  # one row of an array is far faster than of a tensor
     inside = scored.cpu().numpy()
     for row, (name, target) in enumerate(zip(batch.example_ids, targets, strict=True)):
         positions = inside[row].nonzero()[0]
-        segments, starts, ends, here = (column[row, positions].tolist() for column in by_row)
+        segments, words, starts, ends, here = (column[row, positions].tolist() for column in by_row)
         texts = {TEXT: examples[name].text, 1 - TEXT: examples[name].pair or ""}
         yield TokenScores(
             example_id=name,
@@ -51,6 +51,7 @@ def token_scores(
             ends=ends,
             tokens=[texts[s][start:end] for s, start, end in zip(segments, starts, ends, strict=True)],
             scores=here,
+            words=[None if word < 0 else word for word in words],
         )
 
 

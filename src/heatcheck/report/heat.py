@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -22,6 +22,7 @@ from heatcheck.scripts import unspaced
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MIDDLE = 2048
+NO_WORD = -1
 
 Span = tuple[int, int, int]
 
@@ -29,6 +30,8 @@ Span = tuple[int, int, int]
 def packed(run: Run, examples: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The entries of these texts; a text without token scores has none."""
     wanted = run.tokens.filter(pc.is_in(run.tokens["example_id"], pa.array(examples, pa.string())))
+    words = pc.fill_null(wanted["word"], NO_WORD)
+    wanted = wanted.set_column(wanted.column_names.index("word"), "word", words)
     rows = sorted(_distinct(wanted.drop_null()))
     return {example: _entry(run, example, group) for example, group in groupby(rows, key=lambda row: row[0])}
 
@@ -43,7 +46,7 @@ def _distinct(table: pa.Table) -> list[tuple[Any, ...]]:
     columns = [table[name].to_pylist() for name in TOKEN_COLUMNS]
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for row in zip(*columns, strict=True):
-        found.setdefault(row[:-1], row)
+        found.setdefault(row[:-2], row)
     return list(found.values())
 
 
@@ -51,28 +54,36 @@ def _entry(run: Run, example: str, rows: Iterable[tuple[Any, ...]]) -> dict[str,
     row = run.by_id[example]
     texts = [row["text"] or "", row["pair"] or ""]
     scores: dict[str, list[tuple[Span, float]]] = {}
-    for _, segment, start, end, _, method, score in rows:
+    word_of: dict[Span, int] = {}
+    for _, segment, start, end, _, method, word, score in rows:
         if segment in (0, 1) and math.isfinite(score) and 0 <= start < end <= len(texts[segment]):
-            scores.setdefault(method, []).append(((segment, start, end), score))
-    spans = _words(sorted({span for pairs in scores.values() for span, _ in pairs}), texts)
+            span = (segment, start, end)
+            scores.setdefault(method, []).append((span, score))
+            word_of[span] = max(word, word_of.get(span, NO_WORD))
+    spans = _words(word_of, texts)
     methods = {method: _method(spans, pairs) for method, pairs in scores.items()}
     return {"spans": [_gaps(spans, segment) for segment in (0, 1)], "methods": methods}
 
 
-def _words(spans: Iterable[Span], texts: Sequence[str]) -> list[Span]:
-    """The pieces of a word made one, as in `scored.py`: spans that overlap (byte-level tokenizers give all pieces of an
-    emoji the same characters), and those between which no word can end."""
+def _words(word_of: Mapping[Span, int], texts: Sequence[str]) -> list[Span]:
+    """The pieces of a word made one, as in `scored.py`; also spans that overlap (byte-level tokenizers give all pieces
+    of an emoji the same characters). Older runs do not say which word a piece is of: there it is of the word in front
+    if no word can end between them."""
     merged: list[Span] = []
-    for segment, start, end in spans:
-        if (
-            merged
-            and merged[-1][0] == segment
-            and (start < merged[-1][2] or (start == merged[-1][2] and _inside(texts[segment], start)))
-        ):
+    last = NO_WORD
+    for (segment, start, end), word in sorted(word_of.items()):
+        if merged and merged[-1][0] == segment and _joins(merged[-1][2], last, start, word, texts[segment]):
             merged[-1] = (segment, merged[-1][1], max(end, merged[-1][2]))
         else:
             merged.append((segment, start, end))
+        last = word
     return merged
+
+
+def _joins(end: int, last: int, start: int, word: int, text: str) -> bool:
+    """Does a piece of `word` from `start` belong to one of the word `last` that ends at `end`?"""
+    one_word = word != NO_WORD or (start == end and _inside(text, start))
+    return start < end or (word == last and one_word)
 
 
 def _inside(text: str, at: int) -> bool:

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 # More panels than this do not fit on a screen; the rarest classes then share the last one.
 MOST_PANELS = 8
 # Of millions of rows the page reads no more than it draws.
-TOKEN_COLUMNS = ["example_id", "segment", "start", "end", "position", "method", "score"]
+TOKEN_COLUMNS = ["example_id", "segment", "start", "end", "position", "method", "word", "score"]
 
 
 class Variant(NamedTuple):
