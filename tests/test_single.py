@@ -122,6 +122,21 @@ def test_a_loaded_model_is_used_without_dropout_and_left_in_its_mode(folder):
     assert [module.training for module in network.modules()] == modes
 
 
+@pytest.mark.parametrize("method", ["gradient", "attention", "leave_one_out", "lime(samples=9)"])
+def test_a_loaded_decoder_without_a_pad_id_is_left_without(tmp_path, method):
+    folder = tiny_folder(tmp_path / "gpt2", "gpt2")
+    network = AutoModelForSequenceClassification.from_pretrained(folder)
+    network.config.pad_token_id = None
+    before = network.config.to_dict()
+    explainer = heatcheck.explainer(method, (network, AutoTokenizer.from_pretrained(folder)), device="cpu")
+    assert network.config.to_dict() == before
+    texts = ["good film", "a bad film indeed"]
+    found = explainer.attribute(texts).to_frame()["score"].tolist()
+    assert network.config.to_dict() == before
+    by_folder = heatcheck.explainer(method, str(folder), device="cpu").attribute(texts)
+    assert found == pytest.approx(by_folder.to_frame()["score"].tolist())
+
+
 def test_a_function_that_answers_by_lot_is_said_to():
     def dice(texts):
         p = np.random.default_rng().uniform(0.3, 0.6, len(texts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
@@ -53,6 +54,25 @@ def test_it_learns_and_its_folder_gives_the_same_outputs(tmp_path, data):
     assert (loaded.seen, loaded.history, loaded.recipe) == (subject.seen, subject.history, RECIPE)
     (batch,) = loaded.batches(data.splits["test"][:8], 8)
     torch.testing.assert_close(loaded.model.predict(batch), subject.model.predict(batch))
+
+
+def test_training_texts_that_were_cut_are_noted_and_the_note_is_kept(tmp_path, data):
+    folder = str(tiny_folder(tmp_path / "body"))
+    few = {"train": data.splits["train"][:16], "dev": data.splits["dev"][:8]}
+    longer = [replace(e, text=f"{e.text} " * 9) for e in few["train"][:3]]
+    cut = replace(data, splits={**few, "train": [*longer, *few["train"][3:]]})
+    once = replace(RECIPE, epochs=1)
+    subject = fine_tune(cut, TransformerSpec(folder, max_length=16), once, seed=0)
+    note = "3 of 24 training texts have more words, or a longer one, than the model takes: cut."
+    assert subject.notes == (note,)
+    finetune.save(subject, tmp_path / "tuned")
+    assert load_subject(TransformerSpec(str(tmp_path / "tuned"))).notes == (note,)
+    assert fine_tune(cut, TransformerSpec(folder, max_length=16, windows=True), once, seed=0).notes == ()
+    file = tmp_path / "tuned" / "heatcheck.json"
+    known = json.loads(file.read_text())
+    del known["notes"]  # as those written before
+    file.write_text(json.dumps(known))
+    assert load_subject(TransformerSpec(str(tmp_path / "tuned"))).notes == ()
 
 
 def test_a_killed_training_resumes_to_the_same_weights(tmp_path, data):

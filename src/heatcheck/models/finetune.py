@@ -18,7 +18,13 @@ from heatcheck.models.fit import Epoch, Recipe, fit
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject, selection_score
-from heatcheck.models.training import check_trainable, classification_loss, texts_seen, training_batches
+from heatcheck.models.training import (
+    check_trainable,
+    classification_loss,
+    cut_in_training,
+    texts_seen,
+    training_batches,
+)
 from heatcheck.models.uniform import impose_uniform_attention
 from heatcheck.results import write_json
 
@@ -49,6 +55,7 @@ def fine_tune(
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
     train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
+    subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training([*train, *dev])))
     history = fit(
         subject.model,
         classification_loss(subject.model, data.splits[TRAIN]),
@@ -105,6 +112,7 @@ def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
         "trained_on": subject.trained_on,
         "seen": sorted(subject.seen),
         "history": [asdict(e) for e in subject.history],
+        "notes": subject.notes,
     }
     write_json(folder / DESCRIPTION, known)
 
@@ -160,6 +168,7 @@ def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[H
             trained_on=known["trained_on"],
             seen=frozenset(known["seen"]),
             history=tuple(Epoch(**e) for e in known["history"]),
+            notes=(*subject.notes, *known.get("notes", ())),  # older ones have none
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: truncated or of another heatcheck ({error}). Copy the folder again.") from error

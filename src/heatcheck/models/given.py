@@ -19,6 +19,7 @@ from torch import nn
 from heatcheck.errors import InputError
 from heatcheck.models import blackbox, pretrained
 from heatcheck.models.blackbox import Predict
+from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
@@ -29,15 +30,22 @@ Model = str | Path | Predict | tuple[Any, Any] | Subject[Any]
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Without dropout; afterwards every module is in the mode it was in."""
+    """Without dropout, and with a pad id; afterwards the model is as it was, every module in its mode."""
     modes = {module: module.training for module in model.modules()} if isinstance(model, nn.Module) else {}
     for module in modes:
         module.training = False
     try:
-        yield
+        with _padded(model):
+            yield
     finally:
         for module, mode in modes.items():
             module.training = mode
+
+
+def _padded(model: Any) -> contextlib.AbstractContextManager[None]:
+    if isinstance(model, HuggingFaceClassifier):
+        return pretrained.lent_padding(model.network.config, model.pad_id)
+    return contextlib.nullcontext()
 
 
 def subject_of(
@@ -65,7 +73,7 @@ def subject_of(
 
 
 def _of_loaded(network: Any, tokenizer: Any, reading: TransformerSpec) -> Subject[Any]:
-    """A Hugging Face model as its owner holds it; it comes back in the mode it was in."""
+    """A Hugging Face model as its owner holds it; it comes back as it was."""
     if not isinstance(network, nn.Module):
         raise InputError(f"(model, tokenizer): the first is a {type(network).__name__}, not a loaded model.")
     config: Any = copy.copy(network.config)
@@ -77,7 +85,7 @@ def _of_loaded(network: Any, tokenizer: Any, reading: TransformerSpec) -> Subjec
             f"{name}: its tokenizer ({type(tokenizer).__name__}) does not say which characters a token stands for. "
             "Load a fast one."
         )
-    with evaluating(network):
+    with evaluating(network), pretrained.lent_padding(network.config, pretrained.padding(tokenizer)):
         return pretrained.as_subject(
             network, tokenizer, replace(reading, source=name), device=next(network.parameters()).device
         )

@@ -66,9 +66,10 @@ def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -
         )
     if spec.uniform:
         impose_uniform_attention(network)
-    return as_subject(
-        network, load_tokenizer(source, spec), spec, device=device, fingerprint=source_fingerprint(source)
-    )
+    tokenizer = load_tokenizer(source, spec)
+    if network.config.pad_token_id is None:
+        network.config.pad_token_id = padding(tokenizer)
+    return as_subject(network, tokenizer, spec, device=device, fingerprint=source_fingerprint(source))
 
 
 def as_subject(
@@ -81,8 +82,6 @@ def as_subject(
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     pad = padding(tokenizer)
-    if config.pad_token_id is None:
-        config.pad_token_id = pad  # without one, decoders refuse more than one text at a time
     mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
     marks = set(tokenizer.all_special_ids)
     model = _classifier(
@@ -107,6 +106,17 @@ def as_subject(
 
 def padding(tokenizer: Any) -> int:
     return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+
+
+@contextlib.contextmanager
+def lent_padding(config: Any, pad: int) -> Iterator[None]:
+    """Inside, there is a pad id: without one, decoders refuse more than one text at a time."""
+    before = config.pad_token_id
+    config.pad_token_id = pad if before is None else before
+    try:
+        yield
+    finally:
+        config.pad_token_id = before
 
 
 def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
