@@ -26,8 +26,9 @@ from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable, write_notes
 from heatcheck.experiments.trained.jobs import Job
 from heatcheck.experiments.trained.models import Trained
-from heatcheck.explain import audited, method
-from heatcheck.explain.method import Method
+from heatcheck.explain import EXPLAINERS, audited, method
+from heatcheck.explain.method import Method, parse
+from heatcheck.explain.plugins import found as entry_points
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.protocols import in_words
@@ -104,6 +105,14 @@ def methods_of(configs: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(method for methods in named for method in methods))
 
 
+def packages(names: Sequence[str]) -> dict[str, Any]:
+    """What methods of other packages depend on: which packages, and which versions. Ours change with our own."""
+    theirs = entry_points(frozenset(EXPLAINERS))
+    entries = {name: theirs[plain] for name in names if (plain := parse(name)[0]) in theirs}
+    known = {name: f"{entry.dist.name} {entry.dist.version}" for name, entry in entries.items() if entry.dist}
+    return {"packages": known} if known else {}
+
+
 @dataclass(frozen=True)
 class Work:
     """What every step of one run shares. `configs` has an entry for each experiment."""
@@ -148,6 +157,7 @@ class Work:
     def _explain(self, name: str) -> Iterator[Path]:
         chosen: Method = usable(self.subject, name)
         settings = {"method": name, "settings": chosen.settings(), "special_tokens": self.special_tokens}
+        settings |= packages([name])
 
         notes: list[str] = []
 
@@ -176,6 +186,7 @@ class Work:
 
         read = [fingerprint(path) for path in experiment.files(config)]
         settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
+        settings |= packages(getattr(config, "methods", ()))
         if experiment.models is not None:
             jobs = experiment.models(self.subject, config, trained.folders)
             settings["trained"] = {job.name: trained.folders[job.name].name for job in jobs}

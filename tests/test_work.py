@@ -1,0 +1,79 @@
+"""What a step's key holds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import heatcheck
+from heatcheck.experiments.agreement import AgreementConfig
+from heatcheck.experiments.randomisation import RandomisationConfig
+from heatcheck.explain import plugins
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.work import packages
+from tests.toys import write_reviews
+
+LENGTHS = """
+import torch
+from heatcheck.explain.method import Method
+from heatcheck.explain.types import Explanation
+from heatcheck.models.protocols import Predictor
+
+def lengths(model, batch, scalar, *, generator=None):
+    length = batch.offsets[..., 1] - batch.offsets[..., 0]
+    return Explanation(torch.where(batch.words, length, 0).float(), signed=False)
+
+METHOD = Method(lengths, Predictor, about="long words")
+"""
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """A package with a method, in the version that is given."""
+    monkeypatch.syspath_prepend(tmp_path)
+    info = tmp_path / "other.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[heatcheck.explainers]\nword_lengths = lengths_module:METHOD\n")
+    (tmp_path / "lengths_module.py").write_text(LENGTHS)
+
+    def call(version: str) -> None:
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: other\nVersion: {version}\n")
+        plugins.found.cache_clear()
+
+    yield call
+    plugins.found.cache_clear()
+    sys.modules.pop("lengths_module", None)
+
+
+def test_methods_of_other_packages_bring_their_version_along(install):
+    install("1.0")
+    assert packages(["lime(samples=9)", "word_lengths", "gradient"]) == {"packages": {"word_lengths": "other 1.0"}}
+    assert packages(["lime(samples=9)", "gradient"]) == {}  # steps that are finished keep their keys
+
+
+def test_another_version_of_a_package_explains_anew(install, tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 40)
+    configs = {
+        "agreement": AgreementConfig(methods=("word_lengths", "gradient")),
+        "randomisation": RandomisationConfig(methods=("word_lengths",)),
+    }
+
+    def steps(version: str, out: str) -> dict[str, set[str]]:
+        install(version)
+        spec, recipe = ModelSpec("mlp", embedding_width=8, hidden=4), Recipe(epochs=1, vectors="none")
+        tests = ("agreement", "randomisation")
+        heatcheck.audit(
+            data=data, out=tmp_path / out, experiments=tests, configs=configs, spec=spec, recipe=recipe, threads=1
+        )
+        names = [p.name.rsplit("-", 1) for p in Path(tmp_path / out / "steps").iterdir() if p.is_dir()]
+        return {kind: {key for other, key in names if other == kind} for kind, _ in names}
+
+    old, again, new = steps("1.0", "old"), steps("1.0", "again"), steps("1.1", "new")
+    assert old == again
+    assert old["train"] == new["train"]
+    assert len(old["explain"] & new["explain"]) == 1  # gradient is ours
+    assert not old["agreement"] & new["agreement"]
+    assert not old["randomisation"] & new["randomisation"]
