@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import rankdata, spearmanr
 
 from heatcheck.errors import InputError
+from heatcheck.measure.intervals import resampled
 from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_1, reproduce, write_page
 from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2
+from heatcheck.reproduce.paper_1_page import spearman
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -49,6 +53,18 @@ def test_a_page_whose_marks_are_broken_stays_as_it_is(tmp_path, page, missing):
         write_page(file, {"a": "new", "a.svg": "<svg/>"})
     assert file.read_text() == page
     assert [p.name for p in tmp_path.iterdir()] == ["page.md"]
+
+
+def test_ranks_are_those_of_a_resample():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=30)
+    y = np.round(x + rng.normal(size=30))  # with ties
+    found = spearman(x, y)
+    by_scipy = resampled(lambda rows: float(spearmanr(x[rows], y[rows]).statistic), len(x), seed=0)
+    np.testing.assert_allclose(found, by_scipy, atol=1e-12)
+    once = rankdata(x), rankdata(y)
+    ranked_once = resampled(lambda rows: float(np.corrcoef(once[0][rows], once[1][rows])[0, 1]), len(x), seed=0)
+    assert abs(found.low - ranked_once.low) > 1e-3
 
 
 def test_every_case_has_the_papers_numbers():

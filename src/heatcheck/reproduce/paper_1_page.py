@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
+from numpy import ndarray
 from scipy.stats import rankdata
 
 from heatcheck.measure.intervals import Interval, bootstrap, resampled
@@ -120,10 +122,22 @@ def _adversary_row(named: str, case: Finished) -> str:
     solver = case.scores.loc[case.scores["measure"] == "adversarial_jsd", "setting"].iloc[0]
     peaked = values[most >= 0.5]
     share = _interval((values > 0.6).astype(float), np.mean)
-    x, y = rankdata(values.to_numpy()), rankdata(most.to_numpy())
-    found = resampled(lambda rows: float(np.corrcoef(x[rows], y[rows])[0, 1]), len(values), seed=0)
+    found = spearman(values.to_numpy(), most.to_numpy())
     mean_peaked = f"{_interval(peaked, np.mean)} ({len(peaked):,})" if len(peaked) else "–"
     return f"| {named} | {solver} | {case.aggregate('adversarial_jsd')} | {share} | {between(found)} | {mean_peaked} |"
+
+
+def spearman(x: Float[ndarray, "N"], y: Float[ndarray, "N"]) -> Interval:
+    """With its interval: ranks are those within a resample, where texts drawn twice are ties.
+
+    >>> spearman(np.arange(9.0), np.arange(9.0) ** 3).value
+    1.0
+    """
+
+    def of(rows: Int[ndarray, "N"]) -> float:
+        return float(np.corrcoef(rankdata(x[rows]), rankdata(y[rows]))[0, 1])
+
+    return resampled(of, len(x), seed=0)
 
 
 def figures_6_8(cases: dict[str, Finished]) -> Iterator[str]:
