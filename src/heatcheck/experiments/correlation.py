@@ -4,20 +4,26 @@
    deleted.  2. Kendall τ-b between each two of them over the words of the text, with its p-value.  3. The same for the
    top of the lists alone, as a distance, since many irrelevant words may drown τ in noise (appendix C).
 Deviations: start and end marks take no part. The size of the top is a tenth of the text's own length and at least 10;
-the authors' code takes a tenth of the data set's mean length.
+the authors' code takes a tenth of the data set's mean length. The paper's models attend to the first text of a pair;
+of a model that compares two texts and attends to both, the words of both are ranked as one list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Example
 from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason, why_undefined
+from heatcheck.experiments.trained_adversary import attended_words
+from heatcheck.explain.attention import over_heads
 from heatcheck.explain.gradient import gradient_and_attention
 from heatcheck.explain.removal import change_without_each
 from heatcheck.explain.types import predicted_probability
@@ -52,17 +58,23 @@ def correlation(
     for batch in subject.batches(examples, config.batch_size):
         slope, attention, logits = gradient_and_attention(subject.model, batch, predicted_probability)
         groups = predicted_names(subject, subject.model.probs(logits))
-        removal = change_without_each(subject.model, batch, batch.attended)
-        scores = dict(zip(METHODS, (attention.mean(1), slope, removal), strict=True))
-        yield from _agreement(batch, {name: to_numpy(s) for name, s in scores.items()}, groups, config)
+        words = attended_words(attention, batch)
+        removal = change_without_each(subject.model, batch, words)
+        weights = over_heads(attention, attention, batch)
+        scores = dict(zip(METHODS, (weights, slope, removal), strict=True))
+        yield from _agreement(batch.example_ids, words.cpu().numpy(), scores, groups, config)
         for name in METHODS:
-            yield from token_scores(batch, scores[name], batch.attended, lookup, method=name, targets=groups)
+            yield from token_scores(batch, scores[name], words, lookup, method=name, targets=groups)
 
 
 def _agreement(
-    batch: Batch, scores: dict[str, np.ndarray], groups: Sequence[str], config: CorrelationConfig
+    texts: Sequence[str],
+    words: Bool[ndarray, "B T"],
+    found: Mapping[str, Float[Tensor, "B T"]],
+    groups: Sequence[str],
+    config: CorrelationConfig,
 ) -> Iterator[Score]:
-    words = batch.attended.cpu().numpy()
+    scores = {name: to_numpy(values) for name, values in found.items()}
     top = np.maximum(config.top_least, (config.top_share * words.sum(1)).astype(int))
     for first, second in combinations(METHODS, 2):
         tau, p_value = kendall(scores[first], scores[second], words)
@@ -70,7 +82,7 @@ def _agreement(
         reasons = why_undefined({first: scores[first], second: scores[second]}, words)
         columns = (("kendall", "value", tau), ("kendall", "p_value", p_value), ("top_k", "value", distance))
         for setting, statistic, values in columns:
-            for name, group, number, why in zip(batch.example_ids, groups, values, reasons, strict=True):
+            for name, group, number, why in zip(texts, groups, values, reasons, strict=True):
                 value, reason = value_or_reason(number, why)
                 yield Score(
                     MEASURES[first, second], value, first, second, name, group, statistic, setting, reason=reason
