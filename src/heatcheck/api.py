@@ -214,12 +214,8 @@ def default_limit(model: str | Path | Predict | None) -> int:
     return 100 if other else 1000
 
 
-def default_folder(what: str, request: Request) -> Path:
-    """In runs/, named after what is tested; with a number behind it where another run has that name."""
-    return next(_default_folders(what, request))
-
-
 def _default_folders(what: str, request: Request) -> Iterator[Path]:
+    """In runs/, named after what is tested; with a number behind it where another run has that name."""
     model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
     data = request.data if is_named(request.data) else Path(request.data).stem
     plain = re.sub(r"[^\w.-]+", "-", data).strip("-")

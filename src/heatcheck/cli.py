@@ -369,9 +369,8 @@ def reproduce(
 def _finish(request: Any, out: Path | None, what: str) -> None:
     from heatcheck import api
 
-    folder = out or api.default_folder(what, request)
     with bars() as progress:
-        finished = api.run_request(request, folder, command=_command(), progress=progress)
+        finished = api.run_request(request, out, what=what, command=_command(), progress=progress)
     if finished.verdict:
         show_verdict(finished.verdict)
     judged = {finding["experiment"] for finding in finished.verdict["findings"]} if finished.verdict else set()
@@ -379,7 +378,7 @@ def _finish(request: Any, out: Path | None, what: str) -> None:
         show_means(finished.scores, [name for name in request.experiments if name not in judged])
     for note in finished.description["notes"]:
         say(f"note: {note}", ERR)
-    say(f"\nReport: {folder / 'report.html'}")
+    say(f"\nReport: {finished.folder / 'report.html'}")
 
 
 def _model(name: str | None) -> Any:

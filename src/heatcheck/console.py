@@ -44,14 +44,17 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
     means = means[means["experiment"].isin(list(experiments))]
     for measure in means["measure"].unique():
         say(f"\n{MEASURES[measure].name}" if measure in MEASURES else f"\n{measure}")
-        for _, row in means[means["measure"] == measure].sort_values("value", ascending=False).iterrows():
-            say(f"    {_whose(row)}: {_value(row)}")
+        rows = means[means["measure"] == measure]
+        several = rows["reference"].dropna().drop_duplicates().ne("chance").sum() > 1
+        for _, row in rows.sort_values("value", ascending=False).iterrows():
+            say(f"    {_whose(row, several)}: {_value(row)}")
 
 
-def _whose(row: pd.Series) -> str:
+def _whose(row: pd.Series, several: bool) -> str:
+    """With what it is compared with, if that is not the same for all."""
     if row["reference"] == "chance":
         return "Chance"
-    reference = f" – {method_name(row['reference'])}" if isinstance(row["reference"], str) else ""
+    reference = f" – {method_name(row['reference'])}" if several and isinstance(row["reference"], str) else ""
     return method_name(row["subject"]) + reference + (f" ({row['setting']})" if isinstance(row["setting"], str) else "")
 
 

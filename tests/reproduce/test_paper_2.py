@@ -54,7 +54,8 @@ def test_the_numbers_are_those_of_the_papers_text():
 
 
 def test_the_cases_are_the_papers():
-    assert [case.name for case in paper_2.CASES] == ["sst-sweep", "agnews-uniform", "sst-apart", "imdb-paper-sweep"]
+    names = ["sst-sweep", "sst-far-guide", "agnews-uniform", "sst-apart", "imdb-paper-sweep"]
+    assert [case.name for case in paper_2.CASES] == names
     sweep = paper_2.SWEEP.configs()
     assert len(sweep["trained_adversary"].lambdas) == 16
     assert (sweep["trained_adversary"].epochs, sweep["trained_adversary"].patience) == (80, 10)

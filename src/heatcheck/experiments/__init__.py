@@ -114,6 +114,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         AttentiveClassifier,
         "Do attention, gradients and leave-one-out rank the words alike?",
         "Jain & Wallace 2019, section 4.1",
+        revision=2,
     ),
     "permutation": Experiment(
         permutation,
@@ -167,6 +168,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Classifier,
         "Random weights: does the explanation change?",
         "Adebayo et al. 2018",
+        revision=2,
         slow=True,
     ),
     "plausibility": Experiment(

@@ -19,7 +19,6 @@ from torch import nn
 from heatcheck.errors import InputError
 from heatcheck.models import blackbox, pretrained
 from heatcheck.models.blackbox import Predict
-from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
@@ -35,17 +34,10 @@ def evaluating(model: Any) -> Iterator[None]:
     for module in modes:
         module.training = False
     try:
-        with _padded(model):
-            yield
+        yield
     finally:
         for module, mode in modes.items():
             module.training = mode
-
-
-def _padded(model: Any) -> contextlib.AbstractContextManager[None]:
-    if isinstance(model, HuggingFaceClassifier):
-        return pretrained.lent_padding(model.network.config, model.pad_id)
-    return contextlib.nullcontext()
 
 
 def subject_of(
@@ -85,7 +77,7 @@ def _of_loaded(network: Any, tokenizer: Any, reading: TransformerSpec) -> Subjec
             f"{name}: its tokenizer ({type(tokenizer).__name__}) does not say which characters a token stands for. "
             "Load a fast one."
         )
-    with evaluating(network), pretrained.lent_padding(network.config, pretrained.padding(tokenizer)):
+    with evaluating(network):
         return pretrained.as_subject(
             network, tokenizer, replace(reading, source=name), device=next(network.parameters()).device
         )

@@ -109,7 +109,8 @@ class HuggingFaceClassifier(nn.Module):
             first = torch.zeros_like(mask, dtype=torch.long)
             first[:, 0] = 1
             inputs["global_attention_mask"] = first
-        return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
+        with lent_padding(self.network.config, self.pad_id):
+            return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
 
     def _with_maps(
         self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], types: Int[Tensor, "B T"] | None
@@ -146,6 +147,17 @@ class HuggingFaceClassifier(nn.Module):
 def padding_first(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
     """Each row's positions with the padding in front, the tokens behind it in their order."""
     return torch.sort(mask.to(torch.uint8), dim=1, stable=True).indices
+
+
+@contextlib.contextmanager
+def lent_padding(config: Any, pad: int) -> Iterator[None]:
+    """Inside, there is a pad id: without one, decoders refuse more than one text at a time."""
+    before = config.pad_token_id
+    config.pad_token_id = pad if before is None else before
+    try:
+        yield
+    finally:
+        config.pad_token_id = before
 
 
 @contextlib.contextmanager

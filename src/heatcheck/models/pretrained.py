@@ -108,17 +108,6 @@ def padding(tokenizer: Any) -> int:
     return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
 
 
-@contextlib.contextmanager
-def lent_padding(config: Any, pad: int) -> Iterator[None]:
-    """Inside, there is a pad id: without one, decoders refuse more than one text at a time."""
-    before = config.pad_token_id
-    config.pad_token_id = pad if before is None else before
-    try:
-        yield
-    finally:
-        config.pad_token_id = before
-
-
 def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
     """Tried once with a short text: what cannot be entered at its embeddings is refused here and not later."""
     try:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from heatcheck import results
-from heatcheck.claim import is_finished as is_finished
+from heatcheck.claim import is_finished
 from heatcheck.errors import InputError
 from heatcheck.measure.intervals import Interval
 from heatcheck.report.assets import write_whole

@@ -10,7 +10,7 @@ import numpy as np
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.measure.intervals import Interval
 from heatcheck.reproduce.page import Finished, read_finished
-from heatcheck.reproduce.paper_2 import APART, CASES, FULL_CASES, IMDB, SST
+from heatcheck.reproduce.paper_2 import APART, CASES, FAR, FULL_CASES, IMDB, SST
 
 TITLES = {"sst": "SST", "imdb-paper": "IMDB", "agnews": "AG News ¹"}
 SWEPT = (SST, IMDB)
@@ -19,7 +19,7 @@ Runs = Mapping[str, Finished]
 
 def read_runs(out: Path) -> dict[str, Finished]:
     """By data set; of one at both scales the paper's own is taken."""
-    cases = (case for case in (*CASES, *FULL_CASES) if case is not APART)
+    cases = (case for case in (*CASES, *FULL_CASES) if case not in (APART, FAR))
     return {case.dataset: run for case in cases if (run := read_finished(out / case.name)) is not None}
 
 

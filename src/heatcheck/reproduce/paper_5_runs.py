@@ -16,12 +16,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heatcheck import results
+from heatcheck.claim import is_finished
 from heatcheck.experiments.agreement import compare_all
 from heatcheck.explain.method import parse
 from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
 from heatcheck.measure.ranks import kendall
 from heatcheck.measure.resampling import chance_of_models
-from heatcheck.reproduce.page import is_finished
 from heatcheck.reproduce.paper_5_numbers import METHODS
 
 SEEDS = (0, 1, 2)
