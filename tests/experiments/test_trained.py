@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.spatial.distance import jensenshannon
 
 import heatcheck
 from heatcheck.batch import Example
@@ -28,6 +29,8 @@ from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, 
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.measure.distributions import LN2
 from heatcheck.models.fit import Recipe
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.training import train
 from tests.toys import small_subject, write_reviews
@@ -108,6 +111,39 @@ def test_jsd_tvd_and_attefa_stay_within_their_bounds(tested):
     for measure in ("seed_tvd", "uniform_tvd", "trained_adversary_tvd", "attefa_tvd"):
         assert per_text[per_text.measure == measure].value.between(0, 1).all()
     assert over_all(tested, "attefa", statistic="mean").value.dropna().between(0, 1).all()
+
+
+def alone(subject, example) -> tuple[np.ndarray, np.ndarray]:
+    """Output and attention of one text."""
+    (batch,) = subject.batches([example], 1)
+    with torch.no_grad():
+        encoded = subject.model.encode(subject.model.embed(batch), batch)
+        attention = subject.model.attend(encoded, batch)
+        probs = subject.model.probs(subject.model.classify(encoded, attention, batch))
+    return probs[0].double().numpy(), attention[0, 0].double().numpy()
+
+
+def test_distances_are_those_of_the_models_that_the_run_trained(tested):
+    """For each model in the run's folder a plain loop over three texts; every reported row must be one of them."""
+    steps = tested.folder / "steps"
+    folders = [*steps.glob("train-*"), *steps.glob("training-*")]
+    base, *more = (load_subject(TransformerSpec(str(folder)), "cpu") for folder in folders)
+    twins = [one for one in more if one.spec.encoder == base.spec.encoder]
+    texts = [Example(row.example_id, row.text, 0) for row in tested.examples.head(3).itertuples()]
+    own, found = [alone(base, text) for text in texts], {"tvd": [], "jsd": []}
+    for one in twins:
+        pairs = list(zip(own, [alone(one, text) for text in texts], strict=True))
+        found["tvd"].append([abs(p - q).sum() / 2 for (p, _), (q, _) in pairs])
+        found["jsd"].append([jensenshannon(a, b) ** 2 for (_, a), (_, b) in pairs])
+    scores = tested.scores[(tested.scores.statistic == "value") & ~tested.scores.subject.str.startswith("seed ")]
+    for test, models in (("seed", 2), ("uniform", 3), ("trained_adversary", 4), ("attefa", 2)):
+        for measure, known in found.items():
+            rows = scores[scores.measure == f"{test}_{measure}"]
+            by_model = rows.groupby(["reference", "setting", "at"], dropna=False)
+            assert len(by_model) == models
+            for _, model in by_model:
+                values = model.set_index("example_id").value.loc[[text.id for text in texts]].to_numpy()
+                assert np.abs(np.array(known) - values).max(1).min() < 1e-5
 
 
 def test_f1_is_that_of_the_models_own_predictions(tested):

@@ -37,7 +37,7 @@ def f1_scores(
 def balanced_accuracies(
     drawn: Float[ndarray, "R N"], truth: Int[ndarray, "N"], predicted: Int[ndarray, "N M"]
 ) -> Float[ndarray, "R M"]:
-    """Mean recall of the classes that are drawn, of each model: 1 / their number for one with the same answer to all."""
+    """Mean recall of the classes that are drawn, of each model: 1 / their number for one that answers all alike."""
     right = (predicted == truth[:, None]).astype(float)
     members = [(truth == label).astype(float) for label in np.unique(truth)]
     with np.errstate(invalid="ignore"):
