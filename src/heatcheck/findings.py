@@ -5,15 +5,15 @@ A test fails or passes only if its whole 95% interval lies on one side of the th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import sqrt
 from typing import NamedTuple
 
 import pandas as pd
 
 from heatcheck.method_names import with_names
 
-ALL_SEEDS = "all seeds"
+LN2 = math.log(2)  # the largest JSD
 LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
 
 
@@ -147,8 +147,8 @@ class Estimate(NamedTuple):
         Estimate(value=0.5, low=0.25, high=0.75, n=9)
         """
         value = self.value - other.value
-        down = sqrt((self.value - self.low) ** 2 + (other.high - other.value) ** 2)
-        up = sqrt((self.high - self.value) ** 2 + (other.value - other.low) ** 2)
+        down = math.sqrt((self.value - self.low) ** 2 + (other.high - other.value) ** 2)
+        up = math.sqrt((self.high - self.value) ** 2 + (other.value - other.low) ** 2)
         return Estimate(value, value - down, value + up, min(self.n, other.n))
 
     def against(self, threshold: float) -> str:

@@ -21,6 +21,11 @@ from heatcheck.errors import InputError
 
 SCHEMA_VERSION = 1
 
+# Words that experiments write into tables and that readers of the tables look for.
+ALL_METHODS = "all methods"  # the subject of a number that is about no one method
+ALL_SEEDS = "all seeds"  # the reference of a mean over trained models
+NOT_RANKED = "not ranked"  # how the reason of a method begins that is shown and does not count
+
 SCORES = pa.schema(
     [
         ("experiment", pa.string()),

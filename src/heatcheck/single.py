@@ -29,7 +29,7 @@ from heatcheck.data.dataset import text_fingerprint
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import BATCH_SIZE, usable
-from heatcheck.experiments.ranking import LARGEST_DELTA, MARK
+from heatcheck.experiments.ranking import LARGEST_DELTA
 from heatcheck.explain import ALIASES, audited
 from heatcheck.explain.method import Method, parse
 from heatcheck.explain.types import Explanation, ProbabilityOf
@@ -38,6 +38,7 @@ from heatcheck.models.given import evaluating
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens
 from heatcheck.report.scored import Heatmap, Token
+from heatcheck.results import NOT_RANKED
 
 Text = str | tuple[str, str]  # a text, or a text and its pair
 Target = str | int | None  # a class by name or number; None: the predicted one
@@ -166,10 +167,10 @@ def said_of(model: Any, batch: Batch) -> Iterator[str]:
 def notes(chosen: Method, found: Explanation, delta: float | None, *, cut: bool) -> tuple[str, ...]:
     """What a reader must know before believing it."""
     known = list(found.notes)
-    if not chosen.ranked and not any(MARK in note for note in known):
-        known.append(f"{MARK}: shown as published, with its flaw")
+    if not chosen.ranked and not any(NOT_RANKED in note for note in known):
+        known.append(f"{NOT_RANKED}: shown as published, with its flaw")
     elif chosen.ranked and delta is not None and delta > LARGEST_DELTA:
-        known.append(f"{MARK}: its scores do not add up to what they explain")
+        known.append(f"{NOT_RANKED}: its scores do not add up to what they explain")
     if chosen.random:
         known.append("drawn by lot: another seed gives other scores")
     if cut:

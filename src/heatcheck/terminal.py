@@ -17,10 +17,11 @@ from rich.text import Text
 
 from heatcheck.method_names import method_name
 from heatcheck.report.figures import percent
-from heatcheck.report.heatmap import FLAW, remarks, score_text
+from heatcheck.report.heatmap import remarks, score_text
 from heatcheck.report.said import ABOUT
 from heatcheck.report.scored import FAINT, Heatmap, Part
 from heatcheck.report.visible import for_terminal as visible
+from heatcheck.results import NOT_RANKED
 
 GREY, HOT, COLD = (150, 150, 150), (255, 84, 84), (84, 160, 255)
 LETTERS = {True: "#d75f5f", False: "#5f87d7"}  # for, against
@@ -54,7 +55,7 @@ def _heatmap(console: Console, one: Heatmap, said: str | None, colours: bool) ->
         )
         _indented(console, written)
     for note in [*remarks(one), *([f"audit: {said}"] if said else [])]:
-        _indented(console, Text(visible(note), "bold italic" if FLAW in note else "italic"))
+        _indented(console, Text(visible(note), "bold italic" if NOT_RANKED in note else "italic"))
 
 
 def _part(part: Part, largest: float, colours: bool, *, first: bool) -> tuple[str, Style]:

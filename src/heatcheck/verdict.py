@@ -12,9 +12,7 @@ from typing import Any
 import pandas as pd
 
 from heatcheck import verdict_methods, verdict_trained
-from heatcheck.findings import Finding, Test, judge
-
-LN2 = 0.6931471805599453
+from heatcheck.findings import LN2, Finding, Test, judge
 
 TESTS = (
     Test(

@@ -14,6 +14,7 @@ import pandas as pd
 
 from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
+from heatcheck.results import ALL_METHODS
 from heatcheck.verdict_checks import check_headlines, judge_checks
 
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
@@ -33,7 +34,7 @@ AGREEMENT = Test(
     "Two methods put at least three of four word pairs in the same order, on average.",
     "Two methods put fewer than three of four word pairs in the same order (τ below 0.5): which words are shown as "
     "important depends on the method that is chosen.",
-    subject="all methods",
+    subject=ALL_METHODS,
 )
 
 
@@ -77,7 +78,7 @@ def _without_value(rows: pd.DataFrame) -> list[Finding]:
             None,
             None,
             0.0,
-            subject="all methods",
+            subject=ALL_METHODS,
         )
     ]
 

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heatcheck.findings import ALL_SEEDS, Estimate, Finding, Mean, means_of, one_mean, over_all_texts
+from heatcheck.findings import Estimate, Finding, Mean, means_of, one_mean, over_all_texts
+from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict_adversaries import judge_adversaries
 
 POINT = 0.01  # of F1

@@ -27,12 +27,12 @@ from numpy import ndarray
 from heatcheck.batch import Batch, Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import ALL_METHODS, predicted_names, value_or_reason, why_undefined
+from heatcheck.experiments.rows import predicted_names, value_or_reason, why_undefined
 from heatcheck.explain import method
 from heatcheck.measure.agreement import kendall_top_k, pearson, rbo, spearman, topk_overlap
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_METHODS, Row, Score
 
 NO_PAIR = "undefined: no two methods that are ranked can be compared on this text"
 

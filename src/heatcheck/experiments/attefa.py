@@ -39,7 +39,7 @@ from heatcheck.experiments.trained_adversary import adversary_recipe, attended_w
 from heatcheck.measure.distributions import LN2, tvd
 from heatcheck.measure.resampling import means, over_groups
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_SEEDS, Row, Score
 
 BASE = "base"
 SAME = 1e-6  # below this JSD attention did not move, and the ratio means nothing
@@ -149,7 +149,7 @@ def faithfulness(texts: Texts, config: AtteFaConfig) -> Iterator[Score]:
 def _over_seeds(texts: Texts, found: Float[ndarray, "R G M"], variant: str, *, n: int) -> Iterator[Score]:
     """Of G bases with M adversaries each, `n` texts that count for one of them at least."""
     mean = over_groups(found, seed=texts.other_seed("attefa", variant))
-    yield texts.score("attefa", mean, "all", "all seeds", setting=variant, n=n)
+    yield texts.score("attefa", mean, "all", ALL_SEEDS, setting=variant, n=n)
     for source, values in deviations(found).items():  # no interval: texts say nothing of it, and seeds are few
         value = None if np.isnan(values[0]) else float(values[0])
         yield Score(

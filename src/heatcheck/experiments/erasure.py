@@ -36,12 +36,12 @@ from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
 from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
-from heatcheck.experiments.rows import ALL_METHODS, value_or_reason, why_undefined
+from heatcheck.experiments.rows import value_or_reason, why_undefined
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.randomness import text_seeds
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_METHODS, Row, Score
 
 MEASURES = ("comprehensiveness", "sufficiency")
 HIGHER_IS_BETTER = np.array([1.0, -1.0])  # of MEASURES

@@ -32,7 +32,7 @@ from heatcheck.explain import method
 from heatcheck.measure.resampling import over_models
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_SEEDS, Row, Score
 
 OWN = {"uniform": "uniform", "mlp": "softmax"}  # guides that need no weights from elsewhere: what the MLP does itself
 ATTENTION = ("base", "adversary")  # guides that are somebody's attention
@@ -144,7 +144,7 @@ def which_guides_help(texts: Texts, config: GuidedConfig) -> Iterator[Score]:
     for guide in config.guides:
         by_seed = np.stack([texts.f1[f"{guide}, seed {seed}", None] for seed in config.seeds], axis=1)
         found[guide] = over_models(by_seed, seed=texts.other_seed(guide))
-        yield texts.score("guided_f1", found[guide], guide, "all seeds", setting=texts.averaging)
+        yield texts.score("guided_f1", found[guide], guide, ALL_SEEDS, setting=texts.averaging)
     for guide in config.guides:
         if "uniform" in config.guides and guide != "uniform":
             yield texts.score("guided_f1_difference", found[guide] - found["uniform"], guide, "uniform")

@@ -8,12 +8,11 @@ from dataclasses import replace
 import pandas as pd
 
 from heatcheck.explain import method
-from heatcheck.results import Score
+from heatcheck.results import NOT_RANKED, Score
 from heatcheck.verdict_checks import LEAST_STABILITY
 
 LARGEST_DELTA = 0.05  # share of the promised sum that the median text may miss
 EQUAL = 1e-9  # how far below 1 a τ of equal rankings may be
-MARK = "not ranked"
 
 
 def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
@@ -23,11 +22,11 @@ def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in methods:
         if not method(name).ranked:
-            found[name] = f"{MARK}: shown as published, with its flaw"
+            found[name] = f"{NOT_RANKED}: shown as published, with its flaw"
         if delta.get(name, 0.0) > LARGEST_DELTA:
-            found[name] = f"{MARK}: misses the sum it promises by {delta[name]:.0%} (median)"
+            found[name] = f"{NOT_RANKED}: misses the sum it promises by {delta[name]:.0%} (median)"
         elif stable.get(name, 1.0) < LEAST_STABILITY:
-            found[name] = f"{MARK}: another seed gives another ranking (mean τ {stable[name]:.2f})"
+            found[name] = f"{NOT_RANKED}: another seed gives another ranking (mean τ {stable[name]:.2f})"
     return found
 
 
@@ -39,7 +38,7 @@ def twins(scores: pd.DataFrame) -> dict[str, str]:
     found: dict[str, str] = {}
     for one, other in least[least > 1 - EQUAL].index:
         if one not in found:
-            found.setdefault(other, f"{MARK}: ranks the words of every text as {one} does, and counts once")
+            found.setdefault(other, f"{NOT_RANKED}: ranks the words of every text as {one} does, and counts once")
     return found
 
 

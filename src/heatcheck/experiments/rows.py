@@ -16,7 +16,6 @@ from heatcheck.models.subject import Subject
 from heatcheck.results import TokenScores
 
 TOO_SHORT = "undefined: the text has fewer than two words"
-ALL_METHODS = "all methods"  # the subject of a number that is about no one method
 
 
 def predicted_names(subject: Subject[Any], probs: Float[Tensor, "B L"]) -> list[str]:

@@ -24,7 +24,7 @@ from heatcheck.experiments.trained.seeds import PAPER_2, around, check_seeds
 from heatcheck.measure.distributions import LN2, tvd
 from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_SEEDS, Row, Score
 
 
 @dataclass(frozen=True)
@@ -74,4 +74,4 @@ def over_all_seeds(texts: Texts, config: SeedConfig) -> Iterator[Score]:
     for measure, most in (("seed_jsd", LN2), ("seed_tvd", 1.0)):
         by_model = means(texts.drawn, texts.values(measure, ["reference"]).values)
         mean = over_models(by_model, seed=texts.other_seed(measure), most=most)
-        yield texts.score(measure, mean, "attention", "all seeds")
+        yield texts.score(measure, mean, "attention", ALL_SEEDS)

@@ -38,10 +38,9 @@ from heatcheck.measure.distributions import LN2, tvd
 from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
-from heatcheck.verdict_adversaries import Key, as_in_verdict, heatmap_name
+from heatcheck.results import ALL_SEEDS, Row, Score
+from heatcheck.verdict_adversaries import FAR, Key, as_in_verdict, heatmap_name
 
-FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
 FURTHER = 1_000_003  # between the seeds of adversaries of one λ: none is the first one of another seed
 AT_ONCE = 2  # how many λ are tried before looking whether to stop
 
@@ -210,7 +209,7 @@ def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
     first = [f"seed {seed}" for seed in config.seeds]  # further ones had to be far from these too
     if len(first) > 1:
         all_seeds = over_models(np.stack([areas[name] for name in first], axis=1), seed=texts.other_seed("area"))
-        yield texts.score("trained_adversary_area", all_seeds, "attention", "trained adversary", setting="all seeds")
+        yield texts.score("trained_adversary_area", all_seeds, "attention", "trained adversary", setting=ALL_SEEDS)
     far = {key: texts.f1[key] for key, jsd in zip(apart.columns, apart.values.mean(0), strict=True) if jsd > FAR}
     if far:
         name, at = max(far, key=lambda key: far[key][0])

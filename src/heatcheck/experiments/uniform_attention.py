@@ -29,7 +29,7 @@ from heatcheck.experiments.trained.seeds import PAPER_2, around, check_seeds
 from heatcheck.measure.distributions import tvd
 from heatcheck.measure.resampling import over_models
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row, Score
+from heatcheck.results import ALL_SEEDS, Row, Score
 
 BASE = "base"
 
@@ -90,7 +90,7 @@ def is_attention_needed(texts: Texts, config: UniformConfig) -> Iterator[Score]:
     uniform = np.stack([f1 for (name, _), f1 in texts.f1.items() if name.startswith("uniform")], axis=1)
     with_attention = over_models(own, seed=texts.other_seed("own"))
     without = over_models(uniform, seed=texts.other_seed("uniform"))
-    yield texts.score("uniform_f1", with_attention, "attention", "all seeds", setting=texts.averaging)
-    yield texts.score("uniform_f1", without, "uniform", "all seeds", setting=texts.averaging)
+    yield texts.score("uniform_f1", with_attention, "attention", ALL_SEEDS, setting=texts.averaging)
+    yield texts.score("uniform_f1", without, "uniform", ALL_SEEDS, setting=texts.averaging)
     yield texts.score("uniform_f1_difference", with_attention - without, "attention", "uniform", at=config.margin)
     yield texts.balanced_accuracy("uniform_balanced_accuracy", [name for name, _ in texts.f1])

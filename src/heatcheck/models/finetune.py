@@ -14,6 +14,7 @@ import torch
 from heatcheck.data.dataset import DEV, TRAIN, Dataset
 from heatcheck.errors import InputError
 from heatcheck.models import pretrained
+from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
 from heatcheck.models.fit import Epoch, Recipe, fit
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
@@ -38,7 +39,6 @@ FINE_TUNING = Recipe(
     optimizer="adamw",
     patience=1,
 )
-DESCRIPTION = "heatcheck.json"  # beside the files that Hugging Face knows: what we know of the training
 
 
 def fine_tune(

@@ -7,6 +7,7 @@ from typing import Any
 
 from heatcheck.report.methods import Body, Line, best_first, cell, label, named, unranked
 from heatcheck.report.source import Row, Run, Variant
+from heatcheck.results import ALL_METHODS
 
 RANDOM, REVERSED, BEST, WORST = "random", "reversed ", "best found", "worst found"
 REFERENCES = (WORST, RANDOM, BEST)
@@ -17,7 +18,7 @@ def by_method(run: Run, variant: Variant) -> dict[str, Row]:
     return {
         subject: row
         for (subject, _), row in run.means.get(variant, {}).items()
-        if subject not in (*REFERENCES, "all methods") and not subject.startswith(REVERSED)
+        if subject not in (*REFERENCES, ALL_METHODS) and not subject.startswith(REVERSED)
     }
 
 

@@ -18,9 +18,9 @@ from heatcheck.report.markup import Markup, escape, join, tag
 from heatcheck.report.said import ABOUT
 from heatcheck.report.scored import Heatmap, Part
 from heatcheck.report.visible import for_page
+from heatcheck.results import NOT_RANKED
 
 STEPS = 40  # of the scale, on either side of 0
-FLAW = "not ranked"
 STYLES = ("page.css", "parts.css", "heatmap.css")
 # How a share of the largest score becomes an element's attributes.
 Look = Callable[[Part], dict[str, str]]
@@ -95,8 +95,8 @@ def _text(heatmaps: Sequence[Heatmap], said: Mapping[str, str]) -> Markup:
 
 
 def _method(one: Heatmap, said: str | None) -> Markup:
-    notes = [tag("li", note, class_="flaw" if FLAW in note else None) for note in remarks(one)]
-    notes += [tag("li", f"audit: {said}", class_="flaw" if FLAW in said else None)] if said else []
+    notes = [tag("li", note, class_="flaw" if NOT_RANKED in note else None) for note in remarks(one)]
+    notes += [tag("li", f"audit: {said}", class_="flaw" if NOT_RANKED in said else None)] if said else []
     return tag(
         "section",
         tag("div", method_name(one.method), class_="method-name"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
-JSD_BOUND = math.log(2)
+from heatcheck.findings import LN2
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ MEASURES = {
     "tau_gradient_loo": Measure("gradients and leave-one-out", "τ gradient–LOO", -1, 1, ("gradient", "leave_one_out")),
     "permutation_tvd": Measure("output change when attention is shuffled", "shuffle TVD", 0, 1),
     "adversarial_jsd": Measure(
-        "distance to the adversarial attention", "ε-max JSD", 0, JSD_BOUND, ("attention", "adversarial_attention")
+        "distance to the adversarial attention", "ε-max JSD", 0, LN2, ("attention", "adversarial_attention")
     ),
     "adversarial_tvd": Measure(
         "output change under the adversarial attention", "adversarial Δŷ", 0, 1, ("attention", "adversarial_attention")
@@ -68,26 +67,26 @@ MEASURES = {
     "uniform_f1": _by_method("F1 with and without attention", "F1", 0, 1),
     "uniform_f1_difference": _by_method("F1 that attention adds", "F1 that attention adds", -0.2, 0.2),
     "uniform_balanced_accuracy": _by_method("mean recall with and without attention", "balanced accuracy", 0, 1),
-    "uniform_jsd": _by_method("distance of attention to equal weights", "uniform JSD", 0, JSD_BOUND),
+    "uniform_jsd": _by_method("distance of attention to equal weights", "uniform JSD", 0, LN2),
     "uniform_tvd": _by_method("output change with equal weights", "uniform TVD", 0, 1),
     "seed_f1": _by_method("F1 of other seeds", "F1", 0, 1),
-    "seed_jsd": _by_method("distance of attention to other seeds’", "seed JSD", 0, JSD_BOUND),
+    "seed_jsd": _by_method("distance of attention to other seeds’", "seed JSD", 0, LN2),
     "seed_tvd": _by_method("output change with another seed", "seed TVD", 0, 1),
     "guided_f1": _by_method("F1 of the guided network", "F1", 0, 1),
     "guided_f1_difference": _by_method("F1 that a guide adds", "F1 that attention adds as a guide", -0.2, 0.2),
     "guided_balanced_accuracy": _by_method("mean recall of the guided network", "balanced accuracy", 0, 1),
     "trained_adversary_uninformed_tvd": _by_method("output change of one who has read nothing", "uninformed TVD", 0, 1),
-    "trained_adversary_jsd": _by_method("distance to the trained adversary’s attention", "trained JSD", 0, JSD_BOUND),
+    "trained_adversary_jsd": _by_method("distance to the trained adversary’s attention", "trained JSD", 0, LN2),
     "trained_adversary_tvd": _by_method("output change of the trained adversary", "trained TVD", 0, 1),
     "trained_adversary_price": _by_method("output change that lying costs", "price of lying (TVD)", 0, 0.2),
     "trained_adversary_f1": _by_method("F1 of the trained adversary", "F1", 0, 1),
     "trained_adversary_best_f1": _by_method("best F1 of an adversary that is far", "best F1", 0, 1),
     "trained_adversary_area": _by_method("mean output change along the curve", "area under the curve", 0, 1),
-    "trained_adversary_apart": _by_method("distance between adversaries", "JSD between adversaries", 0, JSD_BOUND),
+    "trained_adversary_apart": _by_method("distance between adversaries", "JSD between adversaries", 0, LN2),
     "attefa": _by_method("AtteFa", "AtteFa", 0, 1),
     "attefa_relative": _by_method("AtteFa, relative to no reading", "AtteFa, relative", 0, 1),
     "attefa_f1": _by_method("F1 of AtteFa’s adversary", "F1", 0, 1),
-    "attefa_jsd": _by_method("distance to the attention of AtteFa’s adversary", "AtteFa JSD", 0, JSD_BOUND),
+    "attefa_jsd": _by_method("distance to the attention of AtteFa’s adversary", "AtteFa JSD", 0, LN2),
     "attefa_tvd": _by_method("output change of AtteFa’s adversary", "AtteFa TVD", 0, 1),
     "attefa_uninformed_tvd": _by_method("output change of one who has read nothing", "uninformed TVD", 0, 1),
 }
@@ -102,7 +101,6 @@ TOP_DISTANCES = {
     for name in ("tau_gradient", "tau_loo", "tau_gradient_loo")
 }
 BY_METHOD = tuple(name for name, about in MEASURES.items() if about.by_method)
-ALL_METHODS = "all methods"
 
 SETTINGS = {
     "kendall": "all words (τ)",

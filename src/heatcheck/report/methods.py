@@ -10,8 +10,8 @@ from heatcheck.method_names import method_name
 from heatcheck.report.figures import NONE, count, figure, interval
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.source import Row, Run
+from heatcheck.results import NOT_RANKED
 
-NOT_RANKED = "not ranked"
 DAGGER = "†"
 DIGITS = 6  # two or three are shown, and rounding twice would give other ones than the tables have
 

@@ -9,7 +9,8 @@ from typing import Any
 from heatcheck.report.measures import setting_name
 from heatcheck.report.series import variants
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import ALL_SEEDS, Which, means, numbers
+from heatcheck.report.trained import Which, means, numbers
+from heatcheck.results import ALL_SEEDS
 
 BASE = "base"
 # Kinds of marks in the order of the key, as the page calls them.

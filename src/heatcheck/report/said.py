@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from heatcheck import results
 from heatcheck.report.figures import count, figure
-from heatcheck.report.measures import ALL_METHODS
 from heatcheck.report.methods import unranked
 from heatcheck.report.source import Run, Variant
 
@@ -38,7 +37,7 @@ def _aggregates(folder: Path) -> Run:
 
 def _compared(run: Run) -> list[str]:
     pairs = run.means.get(KENDALL, {})
-    return sorted({name for pair in pairs for name in pair if name is not None and name != ALL_METHODS})
+    return sorted({name for pair in pairs for name in pair if name is not None and name != results.ALL_METHODS})
 
 
 def _line(run: Run, method: str) -> str:

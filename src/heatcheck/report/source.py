@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heatcheck import results
-from heatcheck.report.measures import ALL_METHODS, BY_METHOD, TOP_DISTANCES, measure, setting_name
+from heatcheck.report.measures import BY_METHOD, TOP_DISTANCES, measure, setting_name
 
 Row = dict[str, Any]
 # More panels than this do not fit on a screen; the rarest classes then share the last one.
@@ -130,5 +130,5 @@ def load(folder: Path) -> Run:
 def _fine(scores: pa.Table) -> pa.ChunkedArray:
     """Which rows are of one text and one of several methods."""
     by_method = pc.is_in(scores["measure"], pa.array(BY_METHOD))
-    together = pc.fill_null(pc.equal(scores["subject"], ALL_METHODS), False)
+    together = pc.fill_null(pc.equal(scores["subject"], results.ALL_METHODS), False)
     return pc.and_(pc.and_(by_method, pc.is_valid(scores["example_id"])), pc.invert(together))

@@ -13,8 +13,6 @@ from heatcheck.report.figures import NONE, figure, interval
 from heatcheck.report.markup import Markup, tag
 from heatcheck.report.source import Row, Run
 
-ALL_SEEDS = "all seeds"
-
 
 class Which(NamedTuple):
     """Which model a number is about, and how it was made."""

@@ -16,6 +16,7 @@ from heatcheck.reproduce.page import NOT_YET, Finished, Lines, between, heading,
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
 from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, sweep
 from heatcheck.reproduce.plane import Panel, Point, picture
+from heatcheck.results import ALL_SEEDS
 
 BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
 BOTH = ("jsd", "tvd")
@@ -81,7 +82,7 @@ class Mark(NamedTuple):
 def marks(run: Finished) -> list[Mark]:
     """The points of the figure, by growing λ for the curve."""
     uniform = run.scores[(run.scores["measure"] == "uniform_jsd") & run.scores["example_id"].isna()]
-    found = [Mark("other seeds ▲", *(run.find(f"seed_{m}", reference="all seeds") for m in BOTH))]
+    found = [Mark("other seeds ▲", *(run.find(f"seed_{m}", reference=ALL_SEEDS) for m in BOTH))]
     for name in sorted(uniform["reference"].unique()):
         found.append(Mark(f"{name} ■", *(run.find(f"uniform_{m}", reference=name) for m in BOTH)))
     found.append(Mark("paper 1's adversary +", *(run.find(f"adversarial_{m}") for m in BOTH)))

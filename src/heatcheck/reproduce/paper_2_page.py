@@ -27,6 +27,7 @@ from heatcheck.reproduce.paper_2 import APART, FAR, FAR_GUIDES, SST
 from heatcheck.reproduce.paper_2_figures import apart, drawn, figure_3, figure_5, figure_6
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, models_f1, read_runs
+from heatcheck.results import ALL_SEEDS
 
 FAR_ONE = "far adversary"
 GUIDES = {
@@ -80,7 +81,7 @@ def table_2(runs: Runs) -> Lines:
 
 def _performance(run: Finished) -> list[str]:
     base = run.find("uniform_f1", subject="base")
-    both = [run.find("uniform_f1", subject=name, reference="all seeds") for name in ("attention", "uniform")]
+    both = [run.find("uniform_f1", subject=name, reference=ALL_SEEDS) for name in ("attention", "uniform")]
     lost = run.find("uniform_f1_difference")
     return [*(between(found) for found in (base, *both, lost)), against(lost, MARGIN, "needed", "not needed")]
 
@@ -111,7 +112,7 @@ def _guided(run: Finished | None, guide: str) -> tuple[str, str]:
     if run is None:
         return NOT_YET, NOT_YET
     subject = "adversary" if guide == FAR_ONE else guide
-    f1 = run.find("guided_f1", subject=subject, reference="all seeds")
+    f1 = run.find("guided_f1", subject=subject, reference=ALL_SEEDS)
     return between(f1), between(run.find("guided_f1_difference", subject=subject), "")
 
 

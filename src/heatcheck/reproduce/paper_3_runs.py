@@ -18,6 +18,7 @@ from heatcheck.measure.intervals import Interval
 from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.checkpoint import DESCRIPTION
 from heatcheck.reproduce.page import Finished, read_finished
+from heatcheck.results import ALL_SEEDS
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Attacked:
         return self.variant("published")
 
     def variant(self, name: str) -> Interval | None:
-        return self.run.find("attefa", subject="all", reference="all seeds", setting=name)
+        return self.run.find("attefa", subject="all", reference=ALL_SEEDS, setting=name)
 
     def deviation(self, source: str) -> Interval | None:
         return self.run.find("attefa", statistic="std", subject="all", reference=source, setting="published")

@@ -8,7 +8,6 @@ single tokens with s_t in the interval, and pairs whose mixture meets lo or hi e
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import torch
@@ -16,8 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heatcheck.experiments.adversary.types import Adversary
+from heatcheck.measure.distributions import LN2
 
-LN2 = math.log(2)
 BUDGET = 1 << 18  # pairs of tokens looked at together: what fits a core's cache
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatcheck.findings import LN2
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import JSD_BOUND, setting_name
+from heatcheck.report.measures import setting_name
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import series, variants
 from heatcheck.report.shapes import JSD_EDGES, by_panel, histogram
@@ -27,7 +28,7 @@ def section(run: Run) -> Section | None:
         return None
     found = variants(run, "adversarial_jsd")
     shown = telling(run, found[0]) if found else []
-    chart = {"variants": [_chart(run, variant) for variant in found], "bound": round(JSD_BOUND, 4), "telling": shown}
+    chart = {"variants": [_chart(run, variant) for variant in found], "bound": round(LN2, 4), "telling": shown}
     return Section(
         "adversarial_attention",
         "Adversary",

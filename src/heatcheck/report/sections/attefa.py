@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatcheck.findings import LN2
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import JSD_BOUND
 from heatcheck.report.methods import cell, folded
 from heatcheck.report.plane import BASE, kinds, liar_name, liars
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, variants_table
+from heatcheck.report.trained import Which, means, models_table, of_texts, variants_table
+from heatcheck.results import ALL_SEEDS
 
 # Variant -> (name, what it says)
 VARIANTS = {
@@ -59,7 +60,7 @@ def section(run: Run) -> Section | None:
         "variants": [_chart(rows, name) for name in found],
         "marks": points,
         "kinds": kinds(points),
-        "bound": round(JSD_BOUND, 4),
+        "bound": round(LN2, 4),
         "lies": shown,
     }
     return Section(

@@ -10,8 +10,9 @@ from heatcheck.report.markup import join, tag
 from heatcheck.report.methods import best_first, cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
-from heatcheck.report.trained import ALL_SEEDS, means, models_table
+from heatcheck.report.trained import means, models_table
 from heatcheck.report.visible import for_chart
+from heatcheck.results import ALL_SEEDS
 
 # Guide -> (name beside a dot, name in a table)
 GUIDES = {

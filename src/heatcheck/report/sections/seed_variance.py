@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from heatcheck.findings import LN2
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import JSD_BOUND, setting_name
+from heatcheck.report.measures import setting_name
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import DIGITS, Series, series, variants
 from heatcheck.report.shapes import ATTENTION_EDGES, Values, by_attention, violin
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import ALL_SEEDS, means, models_table, of_texts, with_interval
+from heatcheck.report.trained import means, models_table, of_texts, with_interval
+from heatcheck.results import ALL_SEEDS
 
 LARGEST, MEAN = "the largest", "the mean"
 
@@ -42,7 +44,7 @@ def section(run: Run) -> Section | None:
         "variants": [_chart(run, one, name, f"JSD, {name} of the seeds") for name, one in own.items()],
         "adversary": _adversary(run, found[0]) if found else None,
         "edges": ATTENTION_EDGES,
-        "bound": round(JSD_BOUND, 4),
+        "bound": round(LN2, 4),
     }
     return Section(
         "seed_variance",
@@ -127,12 +129,12 @@ def _adversary(run: Run, variant: Variant) -> dict[str, Any]:
 
 def _violin(values: Values) -> dict[str, Any]:
     """Of values up to ln 2, where a density up to 1 would leak over the bound."""
-    drawn = violin(np.clip(values / JSD_BOUND, 0, 1))
+    drawn = violin(np.clip(values / LN2, 0, 1))
     return {key: _stretched(part) if key in ("quartiles", "grid", "points") else part for key, part in drawn.items()}
 
 
 def _stretched(shares: Sequence[float]) -> list[float]:
-    return [round(share * JSD_BOUND, DIGITS) for share in shares]
+    return [round(share * LN2, DIGITS) for share in shares]
 
 
 def _table(run: Run, jsds: Mapping[str | None, Row], found: Sequence[Variant]) -> Markup | None:

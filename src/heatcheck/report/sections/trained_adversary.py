@@ -8,22 +8,22 @@ from typing import Any
 import pandas as pd
 import pyarrow.compute as pc
 
+from heatcheck.findings import LN2
 from heatcheck.report.figures import figure
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import JSD_BOUND
 from heatcheck.report.methods import folded
 from heatcheck.report.plane import curves, kinds, marks
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, of_texts, strength, with_interval
+from heatcheck.report.trained import Which, means, models_table, of_texts, strength, with_interval
 from heatcheck.report.visible import for_chart
-from heatcheck.verdict_adversaries import best_liar, heatmap_name
+from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict_adversaries import FAR, best_liar, heatmap_name
 
 ALONE = "trained_adversary"  # older runs do not say whose heatmaps they keep: of the first seed's λ nearest to SHOWN
 SHOWN = 0.001
-FAR = 0.4  # paper 2's Table 4
 
 
 def section(run: Run) -> Section | None:
@@ -33,7 +33,7 @@ def section(run: Run) -> Section | None:
     own = _series(run, which) if which else ()
     found = _lies(run, own, method)
     views = _views(run)
-    chart = {"views": views, "bound": round(JSD_BOUND, 4), "lies": found}
+    chart = {"views": views, "bound": round(LN2, 4), "lies": found}
     body = join(
         lead(
             "Adversaries, twins of this model, are trained to give the same outputs from other words. The larger λ, "

@@ -9,7 +9,8 @@ from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
-from heatcheck.report.trained import ALL_SEEDS, Which, means, models_table, with_interval
+from heatcheck.report.trained import Which, means, models_table, with_interval
+from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict_trained import learned
 
 ATTENTION, UNIFORM = "attention", "uniform"
