@@ -24,6 +24,8 @@ SCHEMA_VERSION = 1
 # Words that experiments write into tables and that readers of the tables look for.
 ALL_METHODS = "all methods"  # the subject of a number that is about no one method
 ALL_SEEDS = "all seeds"  # the reference of a mean over trained models
+RANDOM, BEST, WORST = "random", "best found", "worst found"  # orders of erasing words that no method gave
+REVERSED = "reversed "  # before the name of a method whose order is turned round
 NOT_RANKED = "not ranked"  # how the reason of a method begins that is shown and does not count
 
 SCORES = pa.schema(

@@ -14,10 +14,11 @@ import pandas as pd
 
 from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
-from heatcheck.results import ALL_METHODS
+from heatcheck.results import ALL_METHODS, RANDOM
 from heatcheck.verdict_checks import check_headlines, judge_checks
 
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
+ERASED = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}
 SMALL_GAIN = 0.05
 # Methods whose scores have no sign, and what that costs them here.
 UNSIGNED = ("attention", "rollout", "flow", "value_zeroing", "gradient", "saliency", "smooth_grad", "leave_one_out")
@@ -98,7 +99,7 @@ def _judge_one(row: pd.Series, reached: pd.Series, removing: str) -> Finding:
         "cannot tell": "It cannot be told from random words with these texts: more are needed.",
     }[outcome]
     name = method_name(subject)
-    between = f"{name} reaches {Number(reached[subject]):.2f} and random words {Number(reached['random']):.2f}"
+    between = f"{name} reaches {Number(reached[subject]):.2f} and random words {Number(reached[RANDOM]):.2f}"
     gain = f"{Number(value):.2f} [{Number(low):.2f}, {Number(high):.2f}]"
     return Finding(
         "erasure",

@@ -202,23 +202,6 @@ def test_sufficiency_is_best_when_low(page: str) -> None:
     assert row["reversed"][0] == pytest.approx(row["cell"][0] / 3, abs=1e-3)
 
 
-def test_the_report_says_when_the_winner_depends_on_the_operator(tmp_path: Path) -> None:
-    def rows(masked: float) -> list[Score]:
-        found = []
-        for setting, lime in (("delete", 0.6), ("mask", masked)):
-            for name, value in (("lime", lime), ("gradient", 0.5), ("random", 0.9)):
-                common = {"statistic": "mean", "setting": f"{setting}:normalised", "n": 9}
-                found.append(Score("aopc_comprehensiveness", value, name, low=0.4, high=0.9, **common))
-        return found
-
-    for masked, said in ((0.4, True), (0.7, False)):
-        out = tmp_path / str(masked)
-        results.write_tables(out, results.tables(rows(masked), Origin("data", "model", 0), "erasure"))
-        results.write_json(out / "run.json", {"schema_version": 1})
-        sentence = "LIME is first when words are deleted, Gradient is first when words are masked."
-        assert (sentence in report.render(out)) == said
-
-
 def test_texts_without_a_value_are_counted_and_said_why(page: str, tmp_path: Path) -> None:
     texts = len(data(page)["texts"]["id"])
     said = f"1 of {texts} texts has no value for at least one method and is left out of its means: undefined:"

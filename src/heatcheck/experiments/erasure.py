@@ -33,7 +33,6 @@ from heatcheck.experiments.erasing.edits import OPERATORS, Eraser, eraser
 from heatcheck.experiments.erasing.reading import read_in_pieces
 from heatcheck.experiments.erasing.reference import Reference
 from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
-from heatcheck.experiments.erasing.winner import BEST, RANDOM, REVERSED, WORST
 from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import value_or_reason, why_undefined
@@ -41,7 +40,7 @@ from heatcheck.measure.ranks import kendall
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.randomness import text_seeds
-from heatcheck.results import ALL_METHODS, Row, Score
+from heatcheck.results import ALL_METHODS, BEST, RANDOM, REVERSED, WORST, Row, Score
 
 MEASURES = ("comprehensiveness", "sufficiency")
 HIGHER_IS_BETTER = np.array([1.0, -1.0])  # of MEASURES
@@ -136,7 +135,7 @@ def orders(
     """Ranks of the words by each method, by its reverse, and at random."""
     found = {name: texts.words.ranks(s) for name, s in scores.items()}
     if config.reversed_orders:
-        found |= {f"{REVERSED} {name}": texts.words.reversed(found[name]) for name in scores}
+        found |= {f"{REVERSED}{name}": texts.words.reversed(found[name]) for name in scores}
     drawn = random_ranks(texts.words, text_seeds(generator, texts.ids), config.random_orders)
     return found | {f"{RANDOM} {i}": ranks for i, ranks in enumerate(drawn)}
 

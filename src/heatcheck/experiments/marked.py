@@ -16,9 +16,9 @@ from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
-from heatcheck.results import Score
+from heatcheck.results import RANDOM, Score
 
-CHANCE, RANDOM = "chance", "random"
+CHANCE = "chance"
 Spans = Mapping[str, Sequence[Span]]  # by example id
 Measure = Callable[[Float[ndarray, "U"], Bool[ndarray, "U"]], float]
 

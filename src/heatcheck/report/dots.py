@@ -7,9 +7,8 @@ from typing import Any
 
 from heatcheck.report.methods import Body, Line, best_first, cell, label, named, unranked
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.results import ALL_METHODS
+from heatcheck.results import ALL_METHODS, BEST, RANDOM, REVERSED, WORST
 
-RANDOM, REVERSED, BEST, WORST = "random", "reversed ", "best found", "worst found"
 REFERENCES = (WORST, RANDOM, BEST)
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from heatcheck.method_names import method_name
+from heatcheck.results import BEST, RANDOM, REVERSED, WORST
+from heatcheck.verdict_methods import ERASED
 
-RANDOM, REVERSED, BEST, WORST = "random", "reversed", "best found", "worst found"
 BASELINES = (RANDOM, BEST, WORST)
-BY = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}
 
 
 class First(NamedTuple):
@@ -40,7 +40,7 @@ def _by_operator(aggregates: pd.DataFrame, measure: str) -> list[tuple[str, pd.D
     a = aggregates
     rows = a[(a["measure"] == measure) & (a["statistic"] == "mean") & a["group"].isna() & a["value"].notna()]
     rows = rows[rows["setting"].str.endswith(":normalised", na=False)]
-    rows = rows[~rows["subject"].isin(BASELINES) & ~rows["subject"].str.startswith(f"{REVERSED} ")]
+    rows = rows[~rows["subject"].isin(BASELINES) & ~rows["subject"].str.startswith(REVERSED)]
     if "reason" in rows:
         rows = rows[rows["reason"].isna()]
     return [(str(setting).partition(":")[0], members) for setting, members in rows.groupby("setting", sort=True)]
@@ -56,8 +56,8 @@ def _first(rows: pd.DataFrame) -> First | None:
 
 def _sentence(measure: str, firsts: dict[str, First]) -> str:
     parts = [
-        f"{method_name(first.name)} when words are {BY[by]} ({first.mean:.2f}{', no clear lead' * (not first.clear)})"
-        for by, first in firsts.items()
+        f"{method_name(name)} when words are {ERASED[by]} ({mean:.2f}{'' if clear else ', no clear lead'})"
+        for by, (name, mean, clear) in firsts.items()
     ]
     return (
         f"Which method comes first in {measure} depends on how words are erased: {'; '.join(parts)}. "

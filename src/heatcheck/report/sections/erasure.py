@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatcheck.method_names import method_name
-from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
+from heatcheck.report.dots import by_method, dots, dots_table
 from heatcheck.report.figures import percent
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.methods import cell, folded, footnotes, named, table, unranked
+from heatcheck.report.methods import cell, folded, footnotes, named, table
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
+from heatcheck.results import RANDOM
+from heatcheck.verdict_methods import ERASED
 
 NORMALISED = "normalised"
 # Measure -> (name, axis of the measured values, whether low is good)
@@ -20,7 +21,6 @@ MEASURES = {
     "aopc_sufficiency": ("sufficiency", "sufficiency (AOPC): low is good", True),
     "tau_loo_erasure": ("τ with leave-one-out", "Kendall τ with leave-one-out", False),
 }
-OPERATORS = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled words"}
 
 
 def section(run: Run) -> Section | None:
@@ -37,7 +37,6 @@ def section(run: Run) -> Section | None:
             "for the class from words against it, which costs it here. ",
             tag("cite", "DeYoung et al. 2020, section 4"),
         ),
-        _first_by_operator(run, found),
         _far(run),
         drawing("erasure"),
         note(without_value(run, *MEASURES)),
@@ -60,7 +59,7 @@ def _variants(run: Run) -> list[Variant]:
 
     def order(variant: Variant) -> tuple[Any, ...]:
         operator, _, scale = (variant.setting or "").partition(":")
-        known = list(OPERATORS).index(operator) if operator in OPERATORS else len(OPERATORS)
+        known = list(ERASED).index(operator) if operator in ERASED else len(ERASED)
         return (list(MEASURES).index(variant.measure), not scale, known, operator)
 
     return sorted((v for v in run.means if v.measure in MEASURES and by_method(run, v)), key=order)
@@ -76,7 +75,7 @@ def _normalised(variant: Variant) -> bool:
 
 def _operator(variant: Variant) -> str:
     operator = (variant.setting or "").partition(":")[0]
-    return OPERATORS.get(operator, operator)
+    return ERASED.get(operator, operator)
 
 
 def name(variant: Variant) -> str:
@@ -123,27 +122,6 @@ def _curves(run: Run) -> list[dict[str, Any]]:
         }
         for (measure, operator), lines in sorted(found.items())
     ]
-
-
-def _first_by_operator(run: Run, found: list[Variant]) -> Markup | None:
-    """A statement when the method that comes first depends on how words are erased."""
-    marks = unranked(run)
-    firsts: dict[str, dict[str, str]] = {}
-    for variant in found:
-        rows = {n: r for n, r in by_method(run, variant).items() if n not in marks and r["value"] is not None}
-        if _normalised(variant) and len(rows) > 1:
-            best = max(sorted(rows), key=lambda n: rows[n]["value"])
-            firsts.setdefault(MEASURES[variant.measure][0], {})[_operator(variant)] = method_name(best)
-    sentences = [
-        f"By {measure}, " + ", ".join(f"{method} is first when words are {by}" for by, method in first.items()) + "."
-        for measure, first in firsts.items()
-        if len(set(first.values())) > 1
-    ]
-    if not sentences:
-        return None
-    return tag(
-        "p", "Which method comes first depends on how words are erased. " + " ".join(sentences), class_="warning"
-    )
 
 
 def _far(run: Run) -> Markup | None:

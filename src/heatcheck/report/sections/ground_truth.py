@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatcheck.report.dots import RANDOM, by_method, dots, dots_table
+from heatcheck.report.dots import by_method, dots, dots_table
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
 from heatcheck.report.methods import Body, footnotes, table
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
+from heatcheck.results import RANDOM
 
 MEASURES = ("auprc", "precision_at_k")
 TEXTS = {"model right": "right", "model wrong": "wrong"}  # other rows of these measures are plausibility's
