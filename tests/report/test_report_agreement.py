@@ -27,6 +27,7 @@ from heatcheck.experiments.summary import SUMMARISED, summarise
 from heatcheck.method_names import method_name
 from heatcheck.report.clusters import clustered
 from heatcheck.report.methods import unranked
+from heatcheck.report.said import said
 from heatcheck.report.source import load
 from heatcheck.results import Origin, Score, TokenScores
 from tests.toys import random_examples, small_subject
@@ -179,6 +180,18 @@ def test_a_twin_is_marked_in_agreement_whatever_else_was_measured(tmp_path: Path
         assert "(without Gradient × input†)" in page
         whys = {method["id"]: method["why"] for method in data(page)["charts"]["agreement"]["methods"]}
         assert whys == {name: TWIN if name == "gradient_x_input" else None for name in methods}
+
+
+def test_a_heatmap_beside_the_audit_marks_a_twin_whatever_else_was_measured(tmp_path: Path) -> None:
+    methods = ("gradient", "gradient_x_input", "lime")
+    for own in ({}, dict.fromkeys(methods, "")):
+        folder = tmp_path / str(len(own))
+        compared(folder, {"gradient_x_input": TWIN}, own, *methods)
+        lines = said(folder, methods)
+        assert [name for name, line in lines.items() if line.endswith(f"; {TWIN}")] == ["gradient_x_input"]
+        assert lines["gradient"] == "agrees with 1 other method at a mean τ of 0.50"
+    compared(tmp_path / "alone", {"gradient_x_input": TWIN}, {}, *methods[:2])
+    assert [TWIN in line for line in said(tmp_path / "alone", methods[:2]).values()] == [False, True]
 
 
 def test_marks_of_two_kinds_and_the_only_method_that_is_ranked(tmp_path: Path) -> None:

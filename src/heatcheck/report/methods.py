@@ -13,6 +13,7 @@ from heatcheck.report.source import Row, Run
 from heatcheck.results import NOT_RANKED
 
 DAGGER = "†"
+Pairs = dict[tuple[str, str], Row]  # means by the two methods compared
 DIGITS = 6  # two or three are shown, and rounding twice would give other ones than the tables have
 
 
@@ -51,6 +52,18 @@ def own_marks(run: Run) -> dict[str, str]:
             if reference is None:
                 found[subject] = max(found.get(subject, ""), mark(row))
     return found
+
+
+def left_out(pairs: Pairs, own: dict[str, str]) -> dict[str, str]:
+    """Methods that the mean over pairs does without, and why: those that are marked in their `own` rows, and those that
+    rank as another method does, which stands before them. Only pairs have a mark for these; it belongs to the second of
+    the two, unless that has a pair without a mark."""
+    ranked = {name for pair, row in pairs.items() if row["reason"] is None for name in pair}
+    marks = {name: own[name] for pair in pairs for name in pair if own.get(name)}
+    for (one, other), row in pairs.items():
+        if mark(row) and not marks.keys() & {one, other}:
+            marks[one if other in ranked else other] = mark(row)
+    return marks
 
 
 def mark(row: Row) -> str:

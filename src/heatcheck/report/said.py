@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from heatcheck import results
 from heatcheck.report.figures import count, figure
-from heatcheck.report.methods import unranked
+from heatcheck.report.methods import Pairs, left_out, own_marks
 from heatcheck.report.source import Run, Variant
 
 ABOUT = (
@@ -36,13 +36,23 @@ def _aggregates(folder: Path) -> Run:
 
 
 def _compared(run: Run) -> list[str]:
-    pairs = run.means.get(KENDALL, {})
-    return sorted({name for pair in pairs for name in pair if name is not None and name != results.ALL_METHODS})
+    return sorted({name for pair in _pairs(run) for name in pair})
+
+
+def _pairs(run: Run) -> Pairs:
+    rows = run.means.get(KENDALL, {})
+    return {(one, other): row for (one, other), row in rows.items() if other is not None}
+
+
+def _marks(run: Run) -> dict[str, str]:
+    """Methods that are not to be ranked, or count once with another, and why."""
+    own = own_marks(run)
+    return {name: why for name, why in own.items() if why} | left_out(_pairs(run), own)
 
 
 def _line(run: Run, method: str) -> str:
     parts = [*_agreement(run, method), *_erasure(run, method)]
-    mark = unranked(run).get(method)
+    mark = _marks(run).get(method)
     parts += [mark] if mark else []
     if parts:
         return "; ".join(parts)
@@ -51,9 +61,9 @@ def _line(run: Run, method: str) -> str:
 
 def _agreement(run: Run, method: str) -> Iterator[str]:
     """Only with methods that may be ranked."""
-    marks = unranked(run)
+    marks = _marks(run)
     others: dict[str, float] = {}
-    for (one, other), row in run.means.get(KENDALL, {}).items():
+    for (one, other), row in _pairs(run).items():
         rest = {one: other, other: one}.get(method)
         if rest is not None and rest not in marks and row["value"] is not None:
             others[rest] = row["value"]

@@ -14,19 +14,29 @@ from heatcheck.report.clusters import clustered
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import measure
-from heatcheck.report.methods import Body, Line, cell, folded, footnotes, label, mark, named, own_marks, table
+from heatcheck.report.methods import (
+    Body,
+    Line,
+    Pairs,
+    cell,
+    folded,
+    footnotes,
+    label,
+    left_out,
+    named,
+    own_marks,
+    table,
+)
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.series import series
 from heatcheck.report.shapes import TAU_EDGES, by_panel, histogram
-from heatcheck.report.source import Row, Run, Variant
+from heatcheck.report.source import Run, Variant
 
 KENDALL = Variant("kendall")
 MEASURES = ("kendall", "spearman", "pearson", "topk_overlap", "rbo")
 LEAST_AGREED = 8  # texts shown
 PER_PAIR = 3  # texts behind each cell
-
-Pairs = dict[tuple[str, str], Row]
 
 
 def section(run: Run) -> Section | None:
@@ -66,18 +76,6 @@ def _pairs(run: Run) -> dict[Variant, Pairs]:
     }
     order = sorted(rows, key=lambda v: (MEASURES.index(v.measure), v.setting is not None, v.setting or "", v.at or 0))
     return {variant: rows[variant] for variant in order if rows[variant]}
-
-
-def left_out(pairs: Pairs, own: dict[str, str]) -> dict[str, str]:
-    """Methods that the mean over pairs does without, and why: those that are marked in their `own` rows, and those that
-    rank as another method does, which stands before them. Only pairs have a mark for these; it belongs to the second of
-    the two, unless that has a pair without a mark."""
-    ranked = {name for pair, row in pairs.items() if row["reason"] is None for name in pair}
-    marks = {name: own[name] for pair in pairs for name in pair if own.get(name)}
-    for (one, other), row in pairs.items():
-        if mark(row) and not marks.keys() & {one, other}:
-            marks[one if other in ranked else other] = mark(row)
-    return marks
 
 
 def _in_clusters(pairs: Pairs) -> tuple[list[str], list[Any]]:
