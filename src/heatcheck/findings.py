@@ -50,14 +50,15 @@ class Finding:
 
 
 class Number(float):
-    """With a true minus sign in a sentence.
+    """With a true minus sign in a sentence, and none before a zero.
 
-    >>> f"{Number(-0.051):.2f}"
-    '−0.05'
+    >>> f"{Number(-0.051):.2f} {Number(-0.0001):.2f}"
+    '−0.05 0.00'
     """
 
     def __format__(self, how: str) -> str:
-        return super().__format__(how).replace("-", "−")
+        text = super().__format__(how)
+        return text.replace("-", "−" if text.strip("-0.") else "")
 
 
 def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
@@ -137,7 +138,15 @@ class Estimate(NamedTuple):
     n: int
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return self.written(2)
+
+    def written(self, digits: int) -> str:
+        """
+        >>> Estimate(-0.0031, -0.01, 0.004, 9).written(3)
+        '−0.003 [−0.010, 0.004]'
+        """
+        value, low, high = (f"{Number(x):.{digits}f}" for x in self[:3])
+        return f"{value} [{low}, {high}]"
 
     def __sub__(self, other: Estimate) -> Estimate:
         """Zou & Donner's interval for the difference of independent numbers; wider than need be for those that vary

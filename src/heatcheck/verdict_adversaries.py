@@ -150,7 +150,7 @@ def _cheapest(liar: Liar) -> Finding:
         ),
         "cannot tell": ("cannot tell", "The interval holds the threshold: more texts are needed to tell."),
     }[side]
-    than = f"{_three(price)} beyond what imitation alone does"
+    than = f"{price.written(3)} beyond what imitation alone does"
     if liar.honest is None:
         than = "no adversary was trained with λ = 0, to say what imitation alone does"
         if side == "above":
@@ -168,7 +168,7 @@ def _cheapest(liar: Liar) -> Finding:
         outcome,
         QUESTION,
         f"The best liar (λ = {liar.at:g}) has its attention at a mean JSD of {liar.jsd}, of at most 0.69, and moves "
-        f"the output by {_three(liar.tvd)}: {than} (TVD, {price.n:,} texts).",
+        f"the output by {liar.tvd.written(3)}: {than} (TVD, {price.n:,} texts).",
         meaning,
         "trained_adversary_price",
         *price[:3],
@@ -182,8 +182,8 @@ def _nobody_learned(liar: Liar, honest: Estimate) -> Finding:
         "trained_adversary",
         "cannot tell",
         QUESTION,
-        f"Imitation alone (λ = 0) moves the output by {_three(honest)}; the best liar (λ = {liar.at:g}) moves it by "
-        f"{_three(liar.tvd)} (TVD, {honest.n:,} texts).",
+        f"Imitation alone (λ = 0) moves the output by {honest.written(3)}; the best liar (λ = {liar.at:g}) moves it by "
+        f"{liar.tvd.written(3)} (TVD, {honest.n:,} texts).",
         f"{failed}: beyond {IMITATES:g} a twin says something else, whatever it looks at. Train the adversaries for "
         "longer, or on more texts.",
         "trained_adversary_tvd",
@@ -197,21 +197,13 @@ def _nothing_to_imitate(uninformed: Estimate) -> Finding:
         "trained_adversary",
         "cannot tell",
         QUESTION,
-        f"One who has read nothing and always says the same moves the output by {_three(uninformed)} only (TVD, "
+        f"One who has read nothing and always says the same moves the output by {uninformed.written(3)} only (TVD, "
         f"{uninformed.n:,} texts).",
         _same_to_all(uninformed.value),
         "trained_adversary_uninformed_tvd",
         *uninformed[:3],
         VARIED,
     )
-
-
-def _three(found: Estimate) -> str:
-    """
-    >>> _three(Estimate(-0.0031, -0.01, 0.004, 9))
-    '−0.003 [−0.010, 0.004]'
-    """
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]".replace("-", "−")
 
 
 def _nobody_far(apart: Adversaries, far: float) -> Finding:

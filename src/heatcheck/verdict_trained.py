@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heatcheck.findings import Estimate, Finding, Mean, means_of, one_mean, over_all_texts
+from heatcheck.findings import Finding, Mean, means_of, one_mean, over_all_texts
 from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict_adversaries import judge_adversaries
 
@@ -74,7 +74,7 @@ def _needed(means: pd.DataFrame) -> Iterator[Finding]:
         outcome,
         "Is attention needed at all?",
         f"F1 {_of(own)}is {own.found.value:.3f} with attention and {uniform.found.value:.3f} with equal weights: "
-        f"{_signed(added.found)} {of_n} and all seeds.",
+        f"a difference of {added.found.written(3)} {of_n} and all seeds.",
         meaning,
         "uniform_f1_difference",
         *added.found[:3],
@@ -84,14 +84,6 @@ def _needed(means: pd.DataFrame) -> Iterator[Finding]:
 
 def _of(f1: Mean) -> str:
     return "" if f1.setting is None else f"({f1.setting}) "
-
-
-def _signed(found: Estimate) -> str:
-    """
-    >>> _signed(Estimate(-0.0031, -0.01, 0.004, 9))
-    'a difference of −0.003 [−0.010, 0.004]'
-    """
-    return f"a difference of {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]".replace("-", "−")
 
 
 def _guides(means: pd.DataFrame) -> Iterator[Finding]:
@@ -117,7 +109,8 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         "guided_mlp",
         outcome,
         "Do attention's weights help a model that sees no context?",
-        f"Against equal weights, attention's weights make {_signed(found)} in F1 over {found.n:,} texts and all seeds.",
+        f"Against equal weights, attention's weights make a difference of {found.written(3)} in F1 over {found.n:,} texts "
+        "and all seeds.",
         meaning,
         "guided_f1_difference",
         *found[:3],
