@@ -65,6 +65,11 @@ class Batch:
         """What single-sequence attention distributes over: the words of the first text."""
         return self.words & (self.segments == TEXT)
 
+    @property
+    def words_by_text(self) -> Bool[Tensor, "B 2 T"]:
+        """What two heads distribute over, each over the words of one text."""
+        return torch.stack([self.words & (self.segments == segment) for segment in (TEXT, PAIR)], dim=1)
+
     def to(self, device: torch.device | str) -> Batch:
         moved: dict[str, Any] = {name: value.to(device) for name, value in _tensors(self).items()}
         return dataclasses.replace(self, **moved)

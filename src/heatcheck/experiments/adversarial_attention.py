@@ -106,10 +106,4 @@ def find_adversary(
     ascent = published_adversary(model, encoded, one, batch, epsilon, config.published, generator)
     if solver == "published":
         return ascent
-    climb = searched_adversary(model, encoded, one, batch, epsilon, config.search, generator)
-    better = climb.jsd > ascent.jsd
-    return Adversary(
-        torch.where(better[:, None], climb.attention, ascent.attention),
-        torch.where(better, climb.jsd, ascent.jsd),
-        torch.where(better, climb.tvd, ascent.tvd),
-    )
+    return ascent.or_farther(searched_adversary(model, encoded, one, batch, epsilon, config.search, generator))

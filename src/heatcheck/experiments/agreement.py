@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import predicted_names, value_or_reason, why_undefined
@@ -77,7 +77,7 @@ def agreement(
         with torch.no_grad():
             groups = predicted_names(subject, subject.model.probs(subject.model.predict(batch)))
         words = (batch.mask if config.special_tokens else batch.words).cpu().numpy()
-        lists = np.stack([_scores(explained, batch, name, words) for name in names])
+        lists = np.stack([explained.scores_of(batch, name, words) for name in names])
         texts = Texts(batch.example_ids, groups, words, lists if config.signed else np.abs(lists))
         found = [(measure, compare_all(measure.compare, texts.lists, words)) for measure in measures(config)]
         for measure, values in found:
@@ -86,12 +86,7 @@ def agreement(
 
 
 def compared_methods(config: AgreementConfig, explained: Explained) -> tuple[str, ...]:
-    """Those asked for, or all; in one order for all parts of a run, as each pair is named once."""
-    names = config.methods or tuple(sorted(explained.found))
-    for name in names:
-        if name not in explained.found:
-            there = ", ".join(sorted(explained.found)) or "none"
-            raise InputError(f"agreement: {name} was not explained. There are: {there}. Add it to --methods.")
+    names = explained.chosen(config.methods)
     if len(names) < 2:
         there = f"only {names[0]}" if names else "none"
         raise InputError(f"agreement compares methods, and there is {there}. Give two or more.")
@@ -105,13 +100,6 @@ class Texts(NamedTuple):
     groups: Sequence[str]
     words: Bool[ndarray, "B T"]
     lists: Float[ndarray, "M B T"]
-
-
-def _scores(explained: Explained, batch: Batch, name: str, words: Bool[ndarray, "B T"]) -> Float[ndarray, "B T"]:
-    for text, needed in zip(batch.example_ids, words.sum(1), strict=True):
-        if len(explained.found[name][text][0]) < needed:
-            raise ValueError(f"{name} has no scores for the marks of text {text!r}: explain with special_tokens too.")
-    return explained.scores(batch, name).numpy()
 
 
 Compare = Callable[[Float[ndarray, "N T"], Float[ndarray, "N T"], Bool[ndarray, "N T"]], Float[ndarray, "N"]]

@@ -33,7 +33,7 @@ from heatcheck.experiments.erasing.edits import OPERATORS, Eraser, eraser
 from heatcheck.experiments.erasing.reading import read_in_pieces
 from heatcheck.experiments.erasing.reference import Reference
 from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
-from heatcheck.experiments.erasing.words import UNITS, Words, chosen_methods, word_scores
+from heatcheck.experiments.erasing.words import UNITS, Words, word_scores
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import value_or_reason, why_undefined
 from heatcheck.measure.ranks import kendall
@@ -87,7 +87,7 @@ def erasure(
     prepared: Reference | None = None,
 ) -> Iterator[Row]:
     """`prepared` is made of all texts of the run; of these alone if there is none."""
-    names = chosen_methods(config.methods, sorted(explained.found))
+    names = explained.chosen(config.methods)
     if not examples:
         return
     reference = prepared or reference_texts(subject, examples, config)

@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
+from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
@@ -64,6 +65,26 @@ class Explained:
             positions, scores = self.found[name][text]
             laid_out[row, torch.as_tensor(positions, dtype=torch.long)] = torch.as_tensor(scores, dtype=torch.float64)
         return laid_out
+
+    def scores_of(self, batch: Batch, name: str, scored: Bool[ndarray, "B T"]) -> Float[ndarray, "B T"]:
+        """`scores` as an array; every token of `scored` must have one."""
+        for text, needed in zip(batch.example_ids, scored.sum(1), strict=True):
+            if len(self.found[name][text][0]) < needed:
+                raise ValueError(
+                    f"{name} has no scores for the marks of text {text!r}: explain with special_tokens too."
+                )
+        return self.scores(batch, name).numpy()
+
+    def chosen(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """The asked methods; if none is asked for all, in one order for all parts of a run: a pair is named once."""
+        there = sorted(self.found)
+        for name in asked:
+            if name not in there:
+                raise InputError(
+                    f"There are no scores of {name!r} here. There are: {', '.join(there) or 'none'}. "
+                    "Add it to --methods."
+                )
+        return tuple(asked or there)
 
 
 def explain_texts(

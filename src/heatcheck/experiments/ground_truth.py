@@ -24,7 +24,6 @@ import torch
 
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.erasing.words import chosen_methods
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.marked import MarkedText, Spans, comparisons, marked_texts
 from heatcheck.measure.marked import average_precision, precision_at_k
@@ -62,7 +61,7 @@ def ground_truth(
     generator: torch.Generator,
     explained: Explained,
 ) -> Iterator[Row]:
-    names = chosen_methods(config.methods, sorted(explained.found))
+    names = explained.chosen(config.methods)
     planted = {e.id: e.evidence for e in examples if e.evidence is not None}
     for text in marked_texts(subject, examples, planted, explained, methods=names, batch_size=config.batch_size):
         setting = RIGHT if text.right else WRONG

@@ -24,7 +24,6 @@ import torch
 from heatcheck.batch import Example
 from heatcheck.data.rationales import KINDS, Rationales, check_rationales, read_rationales
 from heatcheck.errors import InputError
-from heatcheck.experiments.erasing.words import chosen_methods
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.marked import MarkedText, comparisons, marked_texts
 from heatcheck.measure.marked import average_precision, precision_at_k
@@ -89,7 +88,7 @@ def plausibility(
     prepared: Rationales | None = None,
 ) -> Iterator[Row]:
     """`prepared` are the rationales of all texts of the run; read for these alone if there are none."""
-    names = chosen_methods(config.methods, sorted(explained.found))
+    names = explained.chosen(config.methods)
     rationales = read_rationales(Path(config.rationales), config.format, examples) if prepared is None else prepared
     for text in marked_texts(subject, examples, rationales, explained, methods=names, batch_size=config.batch_size):
         yield from comparisons(text, MEASURES, PEOPLE, reason=_why_not(text, rationales))

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heatcheck.batch import PAIR, TEXT, Batch
+from heatcheck.batch import Batch
 from heatcheck.models.attention import Attention, weigh
 from heatcheck.models.attentive import AttentionModel, Read, segment_by_segment
 from heatcheck.models.encoders import Encoder
@@ -43,7 +43,7 @@ class ComparedTexts(AttentionModel):
 
     def attend(self, encoded: Float[Tensor, "B T H"], batch: Batch) -> Float[Tensor, "B 2 T"]:
         scores = self.attention.score(self.attention.project(encoded), None)
-        words = torch.stack([batch.words & (batch.segments == segment) for segment in (TEXT, PAIR)], dim=1)
+        words = batch.words_by_text
         return weigh(scores[:, None].expand(words.shape), words, self.weighting, self.temperature)
 
     def classify(

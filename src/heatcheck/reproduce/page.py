@@ -15,11 +15,13 @@ import pandas as pd
 from heatcheck import results
 from heatcheck.claim import is_finished
 from heatcheck.errors import InputError
-from heatcheck.measure.intervals import Interval
+from heatcheck.measure.intervals import Interval, bootstrap
 from heatcheck.report.assets import write_whole
 
 NOT_YET = "not run yet"
 Lines = Iterator[str]
+BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
+BIN_HEADS = tuple(f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,18 @@ def against(found: Interval | None, threshold: float, above: str, below: str) ->
     if found is None or found.low is None or found.high is None:
         return "–"
     return above if found.low > threshold else below if found.high < threshold else "cannot tell"
+
+
+def median(values: pd.Series) -> str:
+    """Of texts: with its interval and their number."""
+    if not len(values):
+        return "–"
+    return f"{between(bootstrap(values.to_numpy(dtype=float), np.median, seed=0))} ({len(values):,})"
+
+
+def medians_by_attention(values: pd.Series, most: pd.Series) -> list[str]:
+    """By bins of the texts' largest attention weight, as `BIN_HEADS` calls them."""
+    return [median(values[(most >= low) & (most < high)]) for low, high in BINS]
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:

@@ -12,7 +12,16 @@ from numpy import ndarray
 from scipy.stats import rankdata
 
 from heatcheck.measure.intervals import Interval, bootstrap, resampled
-from heatcheck.reproduce.page import Finished, between, joined, number, read_finished
+from heatcheck.reproduce.page import (
+    BIN_HEADS,
+    Finished,
+    between,
+    heading,
+    joined,
+    medians_by_attention,
+    number,
+    read_finished,
+)
 from heatcheck.reproduce.paper_1_numbers import TABLE_1, TABLE_2, Correlation
 
 DATASETS = ("sst", "imdb-paper", "agnews", "babi-1", "babi-2", "babi-3", "snli")
@@ -78,24 +87,15 @@ def _correlation(case: Finished, measure: str, group: str | None, theirs: Correl
     return f"{theirs.mean:.2f} ± {theirs.std:.2f}", ours, f"{theirs.significant:.2f}", share
 
 
-BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
-
-
 def figure_3(cases: dict[str, Finished]) -> Iterator[str]:
-    heads = " | ".join(f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
-    yield f"| data | model | all texts | {heads} |"
-    yield "|---|---|---|---|---|---|---|"
+    yield from heading("data", "model", "all texts", *BIN_HEADS)
     for name, case in cases.items():
         values = case.texts("permutation_tvd")
         most = case.examples.set_index("example_id")["max_attention"].reindex(values.index)
-        cells = [_median(values[(most >= low) & (most < high)]) for low, high in BINS]
+        cells = medians_by_attention(values, most)
         yield f"| {title(name)} | {case.aggregate('permutation_tvd', 'median')} | {' | '.join(cells)} |"
     yield ""
     yield "Median over texts of the median change in output (TVD) over 100 shuffles; in brackets the number of texts."
-
-
-def _median(values: pd.Series) -> str:
-    return f"{_interval(values, np.median)} ({len(values):,})" if len(values) else "–"
 
 
 def _interval(values: pd.Series, statistic: Callable[..., np.ndarray]) -> str:

@@ -8,24 +8,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-
-from heatcheck.measure.intervals import Interval, bootstrap
-from heatcheck.reproduce.page import NOT_YET, Finished, Lines, between, heading, line
+from heatcheck.measure.intervals import Interval
+from heatcheck.reproduce.page import (
+    BIN_HEADS,
+    NOT_YET,
+    Finished,
+    Lines,
+    between,
+    heading,
+    line,
+    median,
+    medians_by_attention,
+)
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
 from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, sweep
 from heatcheck.reproduce.plane import Panel, Point, picture
 from heatcheck.results import ALL_SEEDS
 
-BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
 BOTH = ("jsd", "tvd")
 
 
 def figure_3(runs: Runs) -> Lines:
     """Seeds beside paper 1's adversary: medians by bins of maximum attention instead of violins."""
-    bins = (f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
-    yield from heading("data", "predicted class", "attention of", "all texts", *bins)
+    yield from heading("data", "predicted class", "attention of", "all texts", *BIN_HEADS)
     for dataset in SWEPT:
         run = runs.get(dataset)
         if run is None:
@@ -45,13 +50,7 @@ def _by_attention(run: Finished, label: str, measure: str) -> list[str]:
     values = run.texts(measure).groupby(level=0).mean()
     examples = run.examples.set_index("example_id").loc[values.index]
     values, most = values[examples["predicted"] == label], examples["max_attention"][examples["predicted"] == label]
-    return [_median(values), *(_median(values[(most >= low) & (most < high)]) for low, high in BINS)]
-
-
-def _median(values: pd.Series) -> str:
-    if not len(values):
-        return "–"
-    return f"{between(bootstrap(values.to_numpy(dtype=float), np.median, seed=0))} ({len(values):,})"
+    return [median(values), *medians_by_attention(values, most)]
 
 
 def figure_5(runs: Runs) -> Lines:

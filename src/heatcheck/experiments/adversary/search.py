@@ -52,13 +52,8 @@ def searched_adversary(
     noise = normal_noise(batch, generator, settings.starts)
     noise[0] = 0  # first straight away from the words the model attends to, then in random directions
     for direction in noise:
-        found = problem.climb(direction - attention / attention.amax(1, keepdim=True).clamp(min=FLOOR))
-        better = found.jsd > best.jsd
-        best = Adversary(
-            torch.where(better[:, None], found.attention, best.attention),
-            torch.where(better, found.jsd, best.jsd),
-            torch.where(better, found.tvd, best.tvd),
-        )
+        goal = direction - attention / attention.amax(1, keepdim=True).clamp(min=FLOOR)
+        best = best.or_farther(problem.climb(goal))
     return best
 
 

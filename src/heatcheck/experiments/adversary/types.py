@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -15,3 +16,12 @@ class Adversary:
     attention: Float[Tensor, "B T"]
     jsd: Float[Tensor, "B"]
     tvd: Float[Tensor, "B"]
+
+    def or_farther(self, other: Adversary) -> Adversary:
+        """Of each text the other one where that is farther away."""
+        farther = other.jsd > self.jsd
+        return Adversary(
+            torch.where(farther[:, None], other.attention, self.attention),
+            torch.where(farther, other.jsd, self.jsd),
+            torch.where(farther, other.tvd, self.tvd),
+        )

@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heatcheck.batch import Batch
-from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
 
 UNITS = ("word", "token")
@@ -72,15 +71,4 @@ class Words:
 
 def word_scores(explained: Explained, batch: Batch, name: str, words: Words) -> Float[ndarray, "B U"]:
     """One method's scores for the words of a batch."""
-    for text, needed in zip(batch.example_ids, (words.place >= 0).sum(1), strict=True):
-        if len(explained.found[name][text][0]) < needed:
-            raise ValueError(f"{name} has no scores for the marks of text {text!r}: explain with special_tokens too.")
-    return words.scores(explained.scores(batch, name).numpy())
-
-
-def chosen_methods(asked: Sequence[str], explained: Sequence[str]) -> tuple[str, ...]:
-    """The asked methods, all explained ones if none is asked for."""
-    for name in asked:
-        if name not in explained:
-            raise InputError(f"There are no scores of {name!r} here. There are: {', '.join(explained) or 'none'}.")
-    return tuple(asked or explained)
+    return words.scores(explained.scores_of(batch, name, words.place >= 0))

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heatcheck.batch import PAIR, TEXT, Batch, Example
+from heatcheck.batch import Batch, Example
 from heatcheck.data import reading
 from heatcheck.data.reading import Reader
 from heatcheck.errors import InputError
@@ -97,15 +97,11 @@ def imposed(weights: Weights, batch: Batch, texts: int = 1) -> Float[Tensor, "B 
     for place, name in zip(laid_out, batch.example_ids, strict=True):
         row = weights[name][: len(place)]
         place[: len(row)] = row
-    words = batch.attended[:, None] if texts == 1 else _by_segment(batch)
+    words = batch.attended[:, None] if texts == 1 else batch.words_by_text
     shares = laid_out.to(batch.token_ids.device)[:, None] * words
     total = shares.sum(-1, keepdim=True)
     equal = words / words.sum(-1, keepdim=True).clamp(min=1)
     return torch.where(total > 0, shares / total.clamp(min=torch.finfo(total.dtype).tiny), equal)
-
-
-def _by_segment(batch: Batch) -> Tensor:
-    return torch.stack([batch.words & (batch.segments == segment) for segment in (TEXT, PAIR)], dim=1)
 
 
 def guided_logits(model: AttentiveClassifier, batch: Batch, weights: Weights) -> Float[Tensor, "B C"]:
