@@ -28,14 +28,14 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heatcheck.batch import Example
-from heatcheck.experiments.rows import by_id, predicted_names, token_scores
+from heatcheck.experiments.rows import attended_words, by_id, predicted_names, token_scores
 from heatcheck.experiments.trained.base import Base, check_moves, check_not_own, on_one_seed, on_same_start
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Training, check_selection, recipe_of, twin
 from heatcheck.experiments.trained.models import PREDICTED, Trained, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
-from heatcheck.experiments.trained_adversary import adversary_recipe, attended_words
+from heatcheck.experiments.trained_adversary import adversary_recipe
 from heatcheck.measure.distributions import LN2, tvd
 from heatcheck.measure.resampling import means, over_groups
 from heatcheck.models.subject import Subject

@@ -21,8 +21,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from heatcheck.batch import Example
-from heatcheck.experiments.rows import by_id, predicted_names, to_numpy, token_scores, value_or_reason, why_undefined
-from heatcheck.experiments.trained_adversary import attended_words
+from heatcheck.experiments.rows import (
+    attended_words,
+    by_id,
+    predicted_names,
+    to_numpy,
+    token_scores,
+    value_or_reason,
+    why_undefined,
+)
 from heatcheck.explain.attention import over_heads
 from heatcheck.explain.gradient import gradient_and_attention
 from heatcheck.explain.removal import change_without_each

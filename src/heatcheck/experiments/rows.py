@@ -23,6 +23,11 @@ def predicted_names(subject: Subject[Any], probs: Float[Tensor, "B L"]) -> list[
     return [subject.labels[i] for i in probs.argmax(-1).tolist()]
 
 
+def attended_words(attention: Float[Tensor, "B K T"], batch: Batch) -> Bool[Tensor, "B T"]:
+    """Two heads look at two texts; one at the first."""
+    return batch.attended if attention.shape[1] == 1 else batch.words
+
+
 def token_scores(
     batch: Batch,
     scores: Float[Tensor, "B T"],

@@ -25,9 +25,9 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Example
 from heatcheck.errors import InputError
-from heatcheck.experiments.rows import by_id, predicted_names, token_scores
+from heatcheck.experiments.rows import attended_words, by_id, predicted_names, token_scores
 from heatcheck.experiments.trained.base import Base, check_moves, on_one_seed, on_same_start
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.imitation import SPARSE, TINY, Imitation
@@ -188,11 +188,6 @@ def _shown(config: AdversaryConfig, trained: Trained) -> tuple[str, str]:
     jsds, tvds = ({key: trained[name].reached[m] for key, name in models.items()} for m in ("jsd", "tvd"))
     chosen = as_in_verdict(jsds, tvds)
     return models[chosen], heatmap_name(*chosen)
-
-
-def attended_words(attention: Float[torch.Tensor, "B K T"], batch: Batch) -> torch.Tensor:
-    """Two heads look at two texts; one at the first."""
-    return batch.attended if attention.shape[1] == 1 else batch.words
 
 
 def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
-from heatcheck.explain.pieces import in_pieces
+from heatcheck.explain.pieces import in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
 from heatcheck.models.readout import readout_only
@@ -131,21 +131,17 @@ def sum_of_slopes(model: Classifier, batch: Batch, scalar: Scalar, points: Point
     n, count = points.weights.shape
     texts = batch.mask.sum(1).argsort().repeat_interleave(count)  # texts of one length run together, without padding
     numbers = torch.arange(count, device=texts.device).repeat(n)
-    done = 0
 
-    def at_points(some: Batch) -> Float[Tensor, "N T"]:
-        nonlocal done  # rows come in order; a piece that did not fit comes again, in halves
-        here = (texts[done : done + len(some)], numbers[done : done + len(some)])
-        narrow = without_padding(some)
+    def at_points(index: Int[Tensor, "N"]) -> Float[Tensor, "N T"]:
+        here = (texts[index], numbers[index])
+        narrow = without_padding(rows(batch, texts[index]))
         width = narrow.mask.shape[1]
         slope = slopes(points.at(*here)[:, :width], lambda e: scalar(model, model.logits(e, narrow), narrow))
         along = (slope * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
-        wide = nn.functional.pad(along, (0, some.mask.shape[1] - width))
-        done += len(some)  # last: what fails before comes again from here
-        return wide
+        return nn.functional.pad(along, (0, batch.mask.shape[1] - width))
 
     with readout_only(model):
-        each = in_pieces(at_points, rows(batch, texts), TOKENS_AT_ONCE)
+        each = over_rows(at_points, rows(batch, texts), TOKENS_AT_ONCE)
     return each.new_zeros(batch.mask.shape).index_add(0, texts, each) * batch.mask
 
 
