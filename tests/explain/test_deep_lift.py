@@ -11,7 +11,7 @@ from torch import nn
 from torch.overrides import handle_torch_function
 from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
-from heatcheck.batch import rows, trim
+from heatcheck.batch import Example, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.ranking import LARGEST_DELTA
 from heatcheck.explain import deep_lift, slopes
@@ -25,8 +25,8 @@ from heatcheck.explain.unrolled import NoRuleError
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS
 from tests.edits import join
-from tests.tiny import FAMILIES, OTHERS, SIZES, tiny_subject
-from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
+from tests.tiny import DECODERS, FAMILIES, OTHERS, SIZES, tiny_subject
+from tests.toys import WORDS, linear_toy, random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]
 
@@ -314,21 +314,48 @@ def test_every_family_of_transformers_is_complete(network, tmp_path, monkeypatch
     torch.testing.assert_close(found.scores.double(), exact.scores, atol=1e-5, rtol=1e-3)
 
 
-def transformer_and_texts(folder, family, **more):
+def transformer_and_texts(folder, family, *, texts=None, **more):
     subject = tiny_subject(folder, family, ("a", "b", "c"), **more)
-    texts = random_examples(3, longest=12) + [replace(e, id=f"pair {e.id}") for e in random_examples(3, "pair")]
-    (batch,) = subject.batches(texts, 6)
+    both = random_examples(3, longest=12) + [replace(e, id=f"pair {e.id}") for e in random_examples(3, "pair")]
+    (batch,) = subject.batches(texts or both, 6)
     return subject.model, batch
 
 
-def test_a_norm_of_nothing_but_zeros_is_too_steep_and_the_delta_says_so(tmp_path):
-    """Llama has no marks, and its padding here no embedding: the baseline is zero in every layer."""
-    model, batch = transformer_and_texts(tmp_path, "llama")
-    assert DeepLift()(model, batch, predicted_probability).delta.max() > LARGEST_DELTA
+GEMMA = {**SIZES, "num_key_value_heads": 1, "head_dim": 16, "bos_token_id": 2, "eos_token_id": 3}
+
+
+def decoder_and_texts(folder, monkeypatch, family, *, texts=None):
+    monkeypatch.setitem(OTHERS, "gemma", ("GemmaConfig", GEMMA))
+    monkeypatch.setattr("tests.tiny.DECODERS", (*DECODERS, "gemma"))
+    return transformer_and_texts(folder, family, texts=texts)
+
+
+def embed_padding(model):
     embeddings = model.network.get_input_embeddings().weight
     with torch.no_grad():
         embeddings[0] = embeddings[1]
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma"])
+def test_a_norm_of_nothing_but_zeros_is_too_steep_and_the_delta_says_so(tmp_path, monkeypatch, family):
+    """These have no marks, and their padding here no embedding: the baseline is zero in every layer."""
+    model, batch = decoder_and_texts(tmp_path, monkeypatch, family)
+    assert DeepLift()(model, batch, predicted_probability).delta.max() > LARGEST_DELTA
+    embed_padding(model)
     assert DeepLift()(model, batch, predicted_probability).delta.max() < 1e-3
+    monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)
+    exact = DeepLift()(model.double(), batch, predicted_probability)
+    assert exact.delta.max() < 1e-5
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma"])
+def test_padding_in_front_that_sees_nothing_does_not_overflow(tmp_path, monkeypatch, family):
+    """Its scores are all the lowest number there is; a tenth of it, ten times, is −∞."""
+    texts = [Example(f"{n} words", " ".join(WORDS[:n]), 0) for n in (7, 10)]
+    model, batch = decoder_and_texts(tmp_path, monkeypatch, family, texts=texts)
+    assert batch.mask.sum(1).tolist() == [7, 10]
+    embed_padding(model)
+    assert DeepLift()(model, batch, predicted_probability).delta.max() < 1e-4
 
 
 def test_the_predicted_class_is_that_of_the_text_for_the_baseline_too():

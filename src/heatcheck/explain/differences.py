@@ -211,7 +211,8 @@ def _above(x: Tensor, weights: Tensor, dim: int) -> Tensor:
 def _summing_to_one(x: Tensor, slope: Tensor, dim: int) -> Tensor:
     """aₜ = f(xₜ − τ) with slopes qₜ, and Σ Δa = 0: so Δτ = Σ qΔx / Σ q and Δaₜ = qₜ(Δxₜ − Δτ)."""
     slope = torch.nan_to_num(slope)  # masked by −∞
-    moving = x.masked_fill(slope == 0, 0)
+    shift = x.detach().amax(dim, keepdim=True)  # changes nothing; without it a row that is masked whole would overflow
+    moving = (x - shift).masked_fill(slope == 0, 0)
     return slope * (moving - (slope * moving).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True))
 
 
@@ -254,7 +255,7 @@ AFFINE = frozenset({
     "scatter_add", "index_add", "index_put", "pad",
     "masked_fill", "where", "transpose", "t", "T", "mT", "movedim", "permute", "reshape", "view", "flatten",
     "unflatten", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "flip", "clone", "contiguous",
-    "to", "type", "float", "double",
+    "to", "type", "type_as", "float", "double",
 })
 # fmt: on
 CONSTANTS = frozenset({"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"})
