@@ -106,7 +106,7 @@ class Experiment:
 
 EXPERIMENTS: dict[str, Experiment] = {
     "performance": Experiment(
-        performance, PerformanceConfig, Predictor, "How well does the model do?", "paper 1, table 1"
+        performance, PerformanceConfig, Predictor, "How well does the model do?", "paper 1, table 1", revision=2
     ),
     "correlation": Experiment(
         correlation,

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
-from heatcheck.experiments.rows import by_id, predicted_names
+from heatcheck.experiments.rows import attended_words, by_id, predicted_names
 from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
@@ -30,15 +30,15 @@ def performance(
 ) -> Iterator[Row]:
     lookup = by_id(examples)
     for batch in subject.batches(examples, config.batch_size):
-        logits, largest = logits_and_largest_attention(subject.model, batch)
+        logits, attention = logits_and_attention(subject.model, batch)
         probs = subject.model.probs(logits)
         columns = (
             batch.example_ids,
             predicted_names(subject, probs),
             probs.amax(-1).tolist(),
             log_odds(subject.model, logits),
-            batch.attended.sum(1).tolist(),
-            largest,
+            (batch.words if attention is None else attended_words(attention, batch)).sum(1).tolist(),
+            [None] * len(batch) if attention is None else attention.amax((1, 2)).tolist(),
         )
         for name, *rest in zip(*columns, strict=True):
             example = lookup[name]
@@ -46,14 +46,12 @@ def performance(
 
 
 @torch.no_grad()
-def logits_and_largest_attention(
-    model: Predictor, batch: Batch
-) -> tuple[Float[Tensor, "B C"], list[float] | list[None]]:
+def logits_and_attention(model: Predictor, batch: Batch) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B K T"] | None]:
     if not isinstance(model, AttentiveClassifier):
-        return model.predict(batch), [None] * len(batch)
+        return model.predict(batch), None
     encoded = encoded_tokens(model, batch)
     attention = model.attend(encoded, batch)
-    return model.classify(encoded, attention, batch), attention.amax((1, 2)).tolist()
+    return model.classify(encoded, attention, batch), attention
 
 
 def log_odds(model: Predictor, logits: Float[Tensor, "B C"]) -> list[float] | list[None]:
