@@ -109,8 +109,8 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         "guided_mlp",
         outcome,
         "Do attention's weights help a model that sees no context?",
-        f"Against equal weights, attention's weights make a difference of {found.written(3)} in F1 over {found.n:,} texts "
-        "and all seeds.",
+        f"Against equal weights, attention's weights make a difference of {found.written(3)} in F1 over {found.n:,} "
+        "texts and all seeds.",
         meaning,
         "guided_f1_difference",
         *found[:3],
