@@ -25,7 +25,7 @@ VARIANTS = {
     ),
     "relative": (
         "relative to no reading",
-        "Relative: TVD is first divided by that of a model which always gives the average output. A model that is "
+        "Relative: TVD is first divided by that of the best model which always gives the same output. A model that is "
         "unsure can be imitated by anybody; here 1 means no closer than one who has read nothing.",
     ),
     "right": (
