@@ -173,8 +173,8 @@ def variants(runs: Runs) -> Lines:
             yield line(title(dataset), MODELS[encoder], between(run.base_f1), *found)
     yield ""
     yield (
-        "AtteFa. `relative`: TVD divided by that of one who always gives the same output, the nearest to the base's (1: "
-        "no closer than one who has read nothing); `right`: only texts that the base gets right."
+        "AtteFa. `relative`: TVD divided by that of one who always gives the same output, the nearest to the base's "
+        "(1: no closer than one who has read nothing); `right`: only texts that the base gets right."
     )
 
 
