@@ -82,7 +82,7 @@ class Case:
 
 SWEEP = Case(SST, "sweep", EVERYTHING, tuple(TABLE_5[SST]), epochs=80, seeds=PAPER_2)
 NEWS = Case("agnews", "uniform", ("uniform_attention",))
-APART = Case(SST, "apart", ("trained_adversary",), apart=3)
+APART = Case(SST, "apart", ("trained_adversary",), (FAR_GUIDES[SST],), apart=3)
 FAR = Case(SST, "far-guide", ("guided_mlp",), epochs=SWEEP.epochs, guide=FAR_GUIDES[SST])
 CASES = (SWEEP, FAR, NEWS, APART, Case(IMDB, "sweep", EVERYTHING, TWO_LAMBDAS, guide=FAR_GUIDES[IMDB]))
 FULL_CASES = (*CASES[:4], Case(IMDB, "sweep-full", EVERYTHING, tuple(TABLE_5[IMDB]), seeds=PAPER_2))

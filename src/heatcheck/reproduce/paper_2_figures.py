@@ -20,7 +20,8 @@ from heatcheck.reproduce.page import (
     median,
     medians_by_attention,
 )
-from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_5
+from heatcheck.reproduce.paper_2 import APART
+from heatcheck.reproduce.paper_2_numbers import TABLE_5
 from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, sweep
 from heatcheck.reproduce.plane import Panel, Point, picture
 from heatcheck.results import ALL_SEEDS
@@ -140,4 +141,4 @@ def apart(run: Finished | None) -> Lines:
         ]
         yield line(f"number {place}", *(between(f, "–") for f in own), *(between(f, "") for f in others))
     yield ""
-    yield f"SST, λ = {GUIDE}, one seed; [95% interval over texts]."
+    yield f"SST, λ = {APART.lambdas[0]:g}, one seed; [95% interval over texts]."
