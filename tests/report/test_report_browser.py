@@ -120,6 +120,7 @@ def test_the_distance_of_the_top_words_has_its_name_in_lists_and_numbers(opened:
     sort = opened.page.get_by_label("Sort by")
     assert "distance of the top words, attention–gradient" in sort.locator("option").all_text_contents()
     numbers = entry_of(opened, "emoji").locator(".text-numbers > div")
+    sync_api.expect(numbers.first).to_be_visible()  # drawn when the entry opens
     rows = {row.locator("dt").inner_text(): row.locator("dd").inner_text() for row in numbers.all()}
     assert re.fullmatch(r"[\d.<]+", rows["distance of the top words, attention–LOO (0 same order, 1 reversed)"])
     assert "τ attention–LOO" in rows
