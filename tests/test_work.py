@@ -9,11 +9,14 @@ import pytest
 
 import heatcheck
 from heatcheck.experiments.agreement import AgreementConfig
+from heatcheck.experiments.guided_mlp import GuidedConfig
 from heatcheck.experiments.randomisation import RandomisationConfig
-from heatcheck.explain import plugins
+from heatcheck.experiments.trained.imitation import Imitation
+from heatcheck.experiments.trained.jobs import Training
+from heatcheck.explain import packages, plugins
 from heatcheck.models.fit import Recipe
+from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
-from heatcheck.work import packages
 from tests.toys import write_reviews
 
 LENGTHS = """
@@ -59,12 +62,13 @@ def test_another_version_of_a_package_explains_anew(install, tmp_path):
     configs = {
         "agreement": AgreementConfig(methods=("word_lengths", "gradient")),
         "randomisation": RandomisationConfig(methods=("word_lengths",)),
+        "guided_mlp": GuidedConfig(guides=("word_lengths", "gradient"), seeds=(1,), hidden=4),
     }
 
     def steps(version: str, out: str) -> dict[str, set[str]]:
         install(version)
         spec, recipe = ModelSpec("mlp", embedding_width=8, hidden=4), Recipe(epochs=1, vectors="none")
-        tests = ("agreement", "randomisation")
+        tests = tuple(configs)
         heatcheck.audit(
             data=data, out=tmp_path / out, experiments=tests, configs=configs, spec=spec, recipe=recipe, threads=1
         )
@@ -77,3 +81,12 @@ def test_another_version_of_a_package_explains_anew(install, tmp_path):
     assert len(old["explain"] & new["explain"]) == 1  # gradient is ours
     assert not old["agreement"] & new["agreement"]
     assert not old["randomisation"] & new["randomisation"]
+    assert len(old["guide"] & new["guide"]) == 1
+
+
+def test_only_adversaries_of_transformers_are_trained_anew():
+    def revision(spec, imitation):
+        return Training("twin", spec, Recipe(), 1, imitation).revision
+
+    assert revision(TransformerSpec("minilm"), Imitation()) == 2
+    assert revision(TransformerSpec("minilm"), None) == revision(ModelSpec(), Imitation()) == 1

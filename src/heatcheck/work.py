@@ -26,9 +26,8 @@ from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable, write_notes
 from heatcheck.experiments.trained.jobs import Job
 from heatcheck.experiments.trained.models import Trained
-from heatcheck.explain import EXPLAINERS, audited, method
-from heatcheck.explain.method import Method, parse
-from heatcheck.explain.plugins import found as entry_points
+from heatcheck.explain import audited, method, packages
+from heatcheck.explain.method import Method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.protocols import in_words
@@ -103,14 +102,6 @@ def methods_of(configs: Mapping[str, Any]) -> list[str]:
     """Every explanation that some experiment takes, once."""
     named = (configs[name].methods for name in configs if EXPERIMENTS[name].explained)
     return list(dict.fromkeys(method for methods in named for method in methods))
-
-
-def packages(names: Sequence[str]) -> dict[str, Any]:
-    """What methods of other packages depend on: which packages, and which versions. Ours change with our own."""
-    theirs = entry_points(frozenset(EXPLAINERS))
-    entries = {name: theirs[plain] for name in names if (plain := parse(name)[0]) in theirs}
-    known = {name: f"{entry.dist.name} {entry.dist.version}" for name, entry in entries.items() if entry.dist}
-    return {"packages": known} if known else {}
 
 
 @dataclass(frozen=True)

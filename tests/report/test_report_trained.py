@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from collections import defaultdict
@@ -305,6 +306,8 @@ def test_the_texts_shown_keep_their_output_and_have_the_largest_products(
     assert [text["id"] for text in shown] == sorted(products, key=lambda example: (-products[example], example))[:8]
     assert all(text["jsd"] == far[text["id"]] and text["tvd"] == changed[text["id"]] for text in shown)
     assert {text["id"] for text in shown} <= set(data(page)["texts"]["id"])
+    output, attention = (figure(statistics.fmean(values.values())) for values in (changed, far))
+    assert f"over all, its output moves by {output} and its attention by {attention} on" in section_of(page, name)
 
 
 def with_heatmaps_of(folder: Path, method: str, to: Path) -> str:

@@ -23,6 +23,7 @@ import torch
 from heatcheck.data.dataset import Dataset
 from heatcheck.engine.store import Store
 from heatcheck.experiments.trained.jobs import Around, Job
+from heatcheck.explain import packages
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
@@ -93,6 +94,8 @@ class Crew:
             "version": importlib.metadata.version("heatcheck"),
             "device": self.device,
             **({"files": [fingerprint(file) for file in job.files]} if job.files else {}),
+            **({"revision": job.revision} if job.revision > 1 else {}),
+            **packages(job.methods),
         }
 
     @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 from heatcheck.errors import InputError
@@ -92,3 +93,11 @@ def audited(model: Any) -> tuple[str, ...]:
     """Of AUDITED those that this model can serve. Of one layer of attention, rollout is the attention itself."""
     one_layer = isinstance(model, AttentiveClassifier)
     return tuple(name for name in AUDITED if method(name).serves(model) and not (one_layer and name == "rollout"))
+
+
+def packages(names: Sequence[str]) -> dict[str, Any]:
+    """What methods of other packages depend on: which packages, and which versions. Ours change with our own."""
+    theirs = entry_points(frozenset(EXPLAINERS))
+    entries = {name: theirs[plain] for name in names if (plain := parse(name)[0]) in theirs}
+    known = {name: f"{entry.dist.name} {entry.dist.version}" for name, entry in entries.items() if entry.dist}
+    return {"packages": known} if known else {}

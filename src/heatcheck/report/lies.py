@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import pyarrow.compute as pc
 
-from heatcheck.report.figures import count
+from heatcheck.report.figures import count, figure
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.section import drawing
 from heatcheck.report.source import Run
@@ -35,7 +36,10 @@ def lies(
         {"id": example, "jsd": distances[example], "tvd": changes[example]}
         for _, example in sorted(candidates)[:HOW_MANY]
     ]
-    return {"methods": list(methods), "texts": texts} if texts else None
+    if not texts:
+        return None
+    overall = {"jsd": fmean(distances.values()), "tvd": fmean(changes.values())}
+    return {"methods": list(methods), "texts": texts, "overall": overall}
 
 
 def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None = None) -> Markup | None:
@@ -49,7 +53,9 @@ def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None
             f"Heatmaps of the model and of {who}, for the {count(len(found['texts']), 'text')} (of at least "
             f"{FEWEST_TOKENS} tokens) whose output moves by at most {SAME_OUTPUT:g} (TVD), whose attention moves by at "
             f"least {ELSEWHERE:g} (JSD), and where it was most concentrated and moved furthest. They are the extremes, "
-            f"not typical texts. Each heatmap is scaled by its own largest weight.{f' {but}' if but else ''}",
+            f"not typical texts: over all, its output moves by {figure(found['overall']['tvd'])} and its attention by "
+            f"{figure(found['overall']['jsd'])} on average. Each heatmap is scaled by its own largest weight."
+            f"{f' {but}' if but else ''}",
             class_="caption",
         ),
         drawing(name),

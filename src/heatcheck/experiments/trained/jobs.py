@@ -61,10 +61,16 @@ class Guide:
 
     SHARD: ClassVar[int] = 256  # texts that a kill may cost
     units: ClassVar[int] = 1
+    revision: ClassVar[int] = 1
 
     @property
     def needs(self) -> tuple[str, ...]:
         return () if self.model is None else (self.model,)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Explanation methods that it asks for."""
+        return () if self.files else (self.method,)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -117,6 +123,7 @@ class Training:
     selected_on: str = "dev"
 
     files: ClassVar[tuple[Path, ...]] = ()
+    methods: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_selection(self.selected_on)
@@ -128,6 +135,12 @@ class Training:
     @property
     def units(self) -> int:
         return self.recipe.epochs
+
+    @property
+    def revision(self) -> int:
+        """Counted up where training changed, so that models of before are not taken for those of now. In the first,
+        adversaries of transformers learned from attention after dropout."""
+        return 2 if self.imitation is not None and isinstance(self.spec, TransformerSpec) else 1
 
     def work(self, around: Around, folder: Path, report: Report) -> None:
         subject, generator = self._untrained(around)

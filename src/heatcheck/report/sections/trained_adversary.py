@@ -132,7 +132,7 @@ def _apart(run: Run) -> Markup | None:
     pairs = list(dict.fromkeys(pair for _, pair, _ in lines))
     cells = {(name, pair): row for name, pair, row in lines}
     return join(
-        tag("h3", "Several stories, each far from the others"),
+        tag("h3", "Several adversaries, told to keep away from each other"),
         tag(
             "p",
             "For each λ more than one adversary was trained, each told to keep away from this model’s attention and "
