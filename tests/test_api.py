@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import heatcheck
-from heatcheck.api import make_request
+from heatcheck.api import default_limit, make_request
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import RepeatabilityConfig
+from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.spec import ModelSpec
+from heatcheck.runner import battery
 from heatcheck.settings import explaining_configs
 from tests.test_cli_transformers import TEXTS, table
 
@@ -50,6 +53,16 @@ def test_tests_that_compare_methods_ask_random_ones_twice(experiment):
     drawn = asked(**{experiment: config(methods=("gradient", "lime(samples=9)"))})
     assert drawn.config("repeatability") == replace(CHEAP, methods=("gradient", "lime(samples=9)"))
     assert asked(**{experiment: config(methods=("gradient", "attention"))}).experiments == (experiment,)
+
+
+@pytest.mark.parametrize(
+    ("spec", "first", "limit"),
+    [(TransformerSpec("minilm"), "agreement", 100), (ModelSpec(), "correlation", 1000), (None, "correlation", 1000)],
+)
+def test_a_model_that_is_to_be_trained_gets_the_battery_of_its_kind(spec, first, limit):
+    request = make_request(None, "movie-reviews", 9, 0, {} if spec is None else {"spec": spec})
+    assert battery(None, request.spec)[0] == first
+    assert default_limit(None, spec) == limit
 
 
 def test_an_audit_finds_its_folder_again_and_leaves_those_of_others_alone(tmp_path, monkeypatch):

@@ -120,9 +120,9 @@ def audit(
     seed: int = 0,
     **options: Unpack[Options],
 ) -> Run:
-    """Run the battery on `limit` held-out texts, and judge. Without a model, train ours first. Without a limit: 1000
-    texts of our models, 100 of others."""
-    request = make_request(model, data, limit or default_limit(model), seed, options)
+    """Run the battery on `limit` held-out texts, and judge. Without a model, train one first: ours, or as `spec` says.
+    Without a limit: 1000 texts of our models, 100 of others."""
+    request = make_request(model, data, limit or default_limit(model, options.get("spec")), seed, options)
     return run_request(request, None if out is None else Path(out), what="audit")
 
 
@@ -206,10 +206,10 @@ def audited_methods(run: Path, found: Attributions) -> tuple[dict[str, str], lis
     return report_said(run, [one.method for one in found]), notes
 
 
-def default_limit(model: str | Path | Predict | None) -> int:
+def default_limit(model: str | Path | Predict | None, spec: ModelSpec | TransformerSpec | None = None) -> int:
     """So that an audit takes minutes: explanations of a transformer take far longer than those of our models."""
     if model is None:
-        return 1000
+        return 100 if isinstance(spec, TransformerSpec) else 1000
     other = callable(model) or str(model).startswith("python:") or is_transformer(str(model))
     return 100 if other else 1000
 

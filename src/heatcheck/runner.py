@@ -36,6 +36,7 @@ from heatcheck.models.blackbox import BlackBox
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
+from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import train
 from heatcheck.progress import Progress, Silent
@@ -107,9 +108,11 @@ def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]
     return given, load_data(request, given)
 
 
-def battery(given: Subject[Any] | None) -> tuple[str, ...]:
-    """The tests for this kind of model; None is one of ours, to be trained."""
-    if given is None or isinstance(given.model, AttentiveClassifier):
+def battery(given: Subject[Any] | None, spec: ModelSpec | TransformerSpec) -> tuple[str, ...]:
+    """The tests for this kind of model; None is one to be trained as `spec` says."""
+    if given is None:
+        return BATTERY if isinstance(spec, ModelSpec) else TRANSFORMER_BATTERY
+    if isinstance(given.model, AttentiveClassifier):
         return BATTERY
     return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
 
@@ -127,7 +130,7 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
         needs = EXPERIMENTS[name].needs
         return isinstance(given.model, needs) if given is not None else may_offer(request.spec, needs)
 
-    asked = request.experiments or tuple(name for name in battery(given) if served(name))
+    asked = request.experiments or tuple(name for name in battery(given, request.spec) if served(name))
     company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
     return tuple(dict.fromkeys(name for names in company for name in names))
 
