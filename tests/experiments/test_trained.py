@@ -452,6 +452,39 @@ def test_a_model_of_unknown_training_is_refused():
         recipe_of(stranger)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"encoder": "bilstm", "weighting": "entmax"},
+        {"encoder": "mlp", "attention": "dot"},
+        {"encoder": "gru", "temperature": 0.25},
+        {"encoder": "cnn"},
+        {"encoder": "transformer"},
+    ],
+    ids=lambda changes: "-".join(str(value) for value in changes.values()),
+)
+def test_attefa_of_every_encoder_and_form_of_attention_is_that_of_its_two_models(changes, tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 120)
+    run = heatcheck.run(
+        "attefa", data=data, out=tmp_path / "run", spec=replace(SPEC, **changes), recipe=RECIPE, threads=1,
+        configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2)},
+    )  # fmt: skip
+    steps = run.folder / "steps"
+    folders = [*steps.glob("train-*"), *steps.glob("training-*")]
+    base, liar = (load_subject(TransformerSpec(str(folder)), "cpu") for folder in folders)
+    assert all(getattr(one.spec, name) == value for one in (base, liar) for name, value in changes.items())
+    texts = [Example(row.example_id, row.text, 0) for row in run.examples.itertuples()]
+    pairs = [(alone(base, text), alone(liar, text)) for text in texts]
+    moved = np.mean([abs(p - q).sum() / 2 for (p, _), (q, _) in pairs])
+    apart = np.mean([jensenshannon(a, b) ** 2 for (_, a), (_, b) in pairs])
+    wanted = {"attefa": min(moved / (apart / LN2), 1), "attefa_tvd": moved, "attefa_jsd": apart}
+    for measure, value in wanted.items():
+        rows = over_all(run, measure, subject="base", statistic="mean")
+        assert rows[rows.setting.isin(["published"]) | rows.setting.isna()].value.tolist() == pytest.approx(
+            [value], rel=1e-3, abs=1e-6
+        )
+
+
 def test_several_heads_are_trained_and_compared(tmp_path):
     data = write_reviews(tmp_path / "reviews.csv", 120)
     run = heatcheck.audit(
