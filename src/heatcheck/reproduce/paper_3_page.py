@@ -26,9 +26,13 @@ FULL_ONLY = "with --full"
 PART = "¹ 7,882 of the paper's 51,000 training texts are here: the row is not comparable."
 DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are doubled here."
 Runs = Mapping[str, Attacked]  # by the case's name, without "-full"
-EXTENSIONS = ("temperature", "place", "strength", "encoder", "heads", "bases")
+EXTENSIONS = ("vectors", "temperature", "place", "strength", "encoder", "heads", "bases")
 # What a variant is compared with, where that stands in table 3.
-BESIDE = {("temperature", "mock-1"): Case("mock-1", MLP, ()), ("bases", "sst-full"): Case("sst-full", MLP, ())}
+BESIDE = {
+    ("vectors", "mock-1"): Case("mock-1", LSTM, ()),
+    ("temperature", "mock-1"): Case("mock-1", MLP, ()),
+    ("bases", "sst-full"): Case("sst-full", MLP, ()),
+}
 
 
 def page(out: Path) -> dict[str, str]:
@@ -224,7 +228,10 @@ NOTES = {
 
 def _varied(case: Case, what: str) -> list[str]:
     """What tells the row from the others, if not its encoder."""
-    values = {"temperature": f"{case.temperature:g}", "heads": f"{case.heads}", "bases": f"{1 + len(case.bases)}"}
+    values = {
+        "vectors": case.recipe.vectors, "temperature": f"{case.temperature:g}", "heads": f"{case.heads}",
+        "bases": f"{1 + len(case.bases)}",
+    }  # fmt: skip
     return [] if what == "encoder" else [values.get(what, case.variant)]
 
 
