@@ -5,8 +5,8 @@ Each case is one run folder below `out`. Words of the mock data are Hu & Liu's, 
 weights that the base started from (`--full`: all nine).
 
 Beyond the tables, as small as shows it: word vectors, softmax temperature, place and strength of the evidence, encoder,
-heads, and seeds of the base beside those of the adversary. Mock-5 with 2,000 texts has as many planted words as Mock-1 with
-10,000, and Mock-2q many more.
+heads, and seeds of the base beside those of the adversary. Mock-5 with 2,000 texts has as many planted words as Mock-1
+with 10,000, and Mock-2q many more.
 
 Core-hours, from the seconds of an epoch (measured on two busy cores: Mock-* 6 with an MLP and 27 with a BiLSTM, SST 2.5
 and 7.5, AG News 4 and 15) and the paper's numbers of epochs: MLP on Mock-* 1.3, BiLSTM on four of them 1.0, SST and AG
