@@ -6,6 +6,7 @@ import pytest
 
 from heatcheck import cli
 from heatcheck.api import Run
+from heatcheck.settings import trained_configs
 from tests.toys import write_reviews
 
 
@@ -39,7 +40,7 @@ def command(model, *more: str) -> list[str]:
         (["seed_variance", "--seeds", "1,2"], "seed_jsd"),
         (["guided_mlp", "--seeds", "1", "--guides", "uniform,base,gradient"], "guided_f1"),
         (["trained_adversary", "--lambdas", "0,0.1", "--adversary-epochs", "2"], "trained_adversary_area"),
-        (["attefa", "--seeds", "1", "--adversary-epochs", "2"], "attefa"),
+        (["attefa", "--seeds", "1", "--adversary-epochs", "2", "--adversary-patience", "1"], "attefa"),
     ],
 )
 def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline):
@@ -87,3 +88,11 @@ def test_mock_data_of_own_words(tmp_path):
     assert main(["train", *flags, *quick, "--out", str(tmp_path / "model")]) == 0
     run = ["run", "ground_truth", "--model", str(tmp_path / "model"), *flags, "--methods", "attention,gradient"]
     assert main([*run, "--out", str(tmp_path / "run")]) == 0
+
+
+def test_an_adversarys_flags_reach_its_training():
+    found = trained_configs(
+        ["attefa", "trained_adversary", "guided_mlp"], {"adversary-epochs": 30, "adversary-patience": 20}
+    )
+    for config in (found["attefa"], found["trained_adversary"], found["guided_mlp"].adversary):
+        assert (config.epochs, config.patience) == (30, 20)

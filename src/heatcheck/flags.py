@@ -190,6 +190,12 @@ class TrainedFlags:
         int | None,
         Option("--adversary-epochs", min=1, rich_help_panel=TRAINED, help="At most so many. Default: the papers'."),
     ] = None
+    adversary_patience: Annotated[
+        int | None,
+        Option(
+            "--adversary-patience", min=1, rich_help_panel=TRAINED, help="Stop after so many without a better one. 10."
+        ),
+    ] = None
     apart: Annotated[
         int | None,
         Option("--apart", rich_help_panel=TRAINED, help="trained_adversary: so many for each λ, far from each other."),

@@ -72,6 +72,7 @@ FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: t
     "margin": ("margin", float),
     "apart": ("apart", int),
     "adversary-epochs": ("epochs", int),
+    "adversary-patience": ("patience", int),
     "stop-at": ("stop_at", float),
     "select-on": ("selected_on", str),
 }

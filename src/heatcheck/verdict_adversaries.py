@@ -294,7 +294,8 @@ def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
     if best.relative.value >= GAVE_UP:
         return "cannot tell", (
             "The adversaries gave up imitating: they are no closer to the model's output than one who has read "
-            "nothing. Either attention cannot move without the output, or training was stuck. Try other seeds."
+            "nothing. Either attention cannot move without the output, or training was stuck. Try other seeds, or "
+            "--adversary-patience 30."
         )
     return {
         "below": (
