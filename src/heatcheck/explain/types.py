@@ -17,15 +17,28 @@ from heatcheck.models.protocols import Predictor
 Scalar = Callable[[Predictor, Float[Tensor, "B C"], Batch], Float[Tensor, "B"]]
 
 
+NOT_FINITE = "its numbers are not finite for some texts, which have no explanation by it"
+
+
 @dataclass(frozen=True)
 class Explanation:
     """`scores` are 0 outside the real tokens. `signed`: a negative score speaks against what is explained.
-    `delta`: how far the scores miss the sum they promise, as a share of it, for methods that promise one."""
+    `delta`: how far the scores miss the sum they promise, as a share of it, for methods that promise one. Where a
+    score is not finite the text has no explanation: all its scores are 0, and a note says so."""
 
     scores: Float[Tensor, "B T"]
     signed: bool
     delta: Float[Tensor, "B"] | None = None
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        lost = ~torch.isfinite(self.scores).all(-1)
+        if not lost.any():
+            return
+        object.__setattr__(self, "scores", self.scores.masked_fill(lost[:, None], 0.0))
+        object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, NOT_FINITE))))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", self.delta.masked_fill(lost, 1.0))
 
 
 class Explainer(Protocol):

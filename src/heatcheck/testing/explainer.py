@@ -16,7 +16,7 @@ from heatcheck.batch import Batch, Example, keep_tokens, replace_tokens
 from heatcheck.errors import InputError
 from heatcheck.explain import method
 from heatcheck.explain.method import Method
-from heatcheck.explain.types import Explanation, Scalar, probability_of_prediction
+from heatcheck.explain.types import NOT_FINITE, Explanation, Scalar, probability_of_prediction
 from heatcheck.models.protocols import Classifier
 from heatcheck.testing.model import broken, same
 from heatcheck.testing.state import State, difference, leaf_calls, modules_of, settle, state_of
@@ -83,7 +83,8 @@ def result(case: Case) -> None:
     found, batch = case.run(), case.batch
     if found.scores.shape != batch.mask.shape:
         broken("result", f"scores have the shape {tuple(found.scores.shape)}, the tokens {tuple(batch.mask.shape)}.")
-    _nowhere(~torch.isfinite(found.scores), "result", "is not finite", found, batch)
+    if NOT_FINITE in found.notes:  # `Explanation` has put zeros there
+        broken("result", "a score is not finite.")
     _nowhere((found.scores != 0) & ~batch.mask, "result", "is on padding and not 0", found, batch)
     if not found.signed:
         _nowhere(found.scores < 0, "result", "is below 0, though the method says it is unsigned", found, batch)
