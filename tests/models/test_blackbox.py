@@ -83,6 +83,39 @@ def test_hidden_words_are_seen_as_the_mask_and_padding_as_nothing():
     assert back(other, replace_tokens(batch, batch.words, 1)) == ["UNKWORDZ UNKWORDZ"]
 
 
+def exchanged(text, *drawn):
+    """The text with its first words exchanged for `drawn`, each read in a text of its own behind a line break."""
+    subject, batch = batch_of(Example("a", text, 0))
+    drawn_ids = batch.token_ids.clone()
+    for place, word in enumerate(drawn):
+        drawn_ids[0, place] = subject.reader.row(Example("b", "\n" + word, 0)).columns[0, 0]
+    ids = subject.model.in_place(batch, drawn_ids[None])[0]
+    return back(subject, replace_tokens(batch, batch.mask, ids))
+
+
+def test_an_exchanged_word_stands_behind_the_white_space_of_its_place():
+    assert exchanged("A film,  well\tmade. ", "Nice", "plot", "!", "is", "bad") == ["Nice plot!  is\tbad. "]
+    assert exchanged(" A film", "Nice", "plot") == [" Nice plot"]
+    assert exchanged("映画は良い", "良", "good", "映") == ["良good映良い"]
+    assert exchanged("a 映画", "映", "b", "c") == ["映 bc"]
+    assert exchanged("A film", "a", "b", "c") == ["a b"]  # where the text ends there is no word to exchange
+
+
+def test_a_pair_stays_one_whatever_is_taken_out_of_it():
+    examples = [Example("a", "A film", 0, "so good"), Example("b", "A film", 0)]
+    subject, batch = batch_of(*examples)
+    names = batch.example_ids
+
+    def left(keep):
+        return dict(zip(names, back(subject, keep_tokens(batch, keep)), strict=True))
+
+    assert left(batch.segments == 0) == {"a": ("A film", ""), "b": "A film"}
+    assert left(batch.segments == 1) == {"a": ("", "so good"), "b": ""}
+    assert left(batch.mask & False) == {"a": ("", ""), "b": ""}
+    (again,) = subject.batches([Example("a", "alone", 0)], 1)
+    assert back(subject, again) == ["alone"]
+
+
 def test_scripts_without_spaces_have_a_word_for_each_letter():
     _, batch = batch_of(Example("a", "映画は良い", 0))
     assert batch.offsets[0, batch.words[0]].tolist() == [[i, i + 1] for i in range(5)]

@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
@@ -43,6 +43,7 @@ class Pieces:
 
     mask: str = "[MASK]"
     texts: list[str] = field(default_factory=list)
+    pairs: set[str] = field(default_factory=set)  # ids of the examples that were read as two texts
     _ids: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,6 +54,11 @@ class Pieces:
             self._ids[piece] = len(self.texts)
             self.texts.append(piece)
         return self._ids[piece]
+
+    def exchanged(self, own: int, length: int, drawn: int) -> int:
+        """The drawn word behind the white space of the own one, whose word has `length` characters."""
+        whole = self.texts[own]
+        return self.id(whole[: len(whole) - length] + self.texts[drawn].lstrip())
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,10 @@ class BlackBoxReader:
 
     def row(self, example: Example) -> Row:
         parts = [self._columns(TEXT, example.text)]
-        if example.pair is not None:
+        if example.pair is None:
+            self.pieces.pairs.discard(example.id)
+        else:
+            self.pieces.pairs.add(example.id)
             parts.append(self._columns(PAIR, example.pair))
         return Row(example, np.concatenate(parts, axis=1), cut=False)
 
@@ -104,6 +113,14 @@ class BlackBox:
 
     def probs(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B L"]:
         return torch.softmax(logits, dim=-1)
+
+    def in_place(self, batch: Batch, drawn: Int[Tensor, "D B T"]) -> Int[Tensor, "D B T"]:
+        """Drawn tokens, each behind the white space of the place that it is to take. Marks hold no word: they stay."""
+        lengths = batch.offsets[..., 1] - batch.offsets[..., 0]
+        own = torch.stack([batch.token_ids, lengths], dim=-1).expand(*drawn.shape, 2)
+        there = torch.cat([own, drawn[..., None]], dim=-1).reshape(-1, 3).tolist()
+        ids = torch.tensor([self.pieces.exchanged(*one) for one in there]).reshape(drawn.shape).to(drawn)
+        return torch.where(batch.words, ids, batch.token_ids)
 
     def _ask(self, texts: list[Any]) -> Float[ndarray, "B C"]:
         if not texts:
@@ -155,15 +172,19 @@ def _rules(found: Float[ndarray, "B C"]) -> list[tuple[ndarray, str]]:
 
 
 def texts_of(batch: Batch, pieces: Pieces) -> list[Any]:
-    """Ids back to text: a string for each row, or a pair of strings."""
+    """Ids back to text: a string for each row, or a pair of strings if the example is one, whatever is left of it."""
     batch = batch.to("cpu")
     columns = (batch.token_ids, batch.segments, batch.word_ids, batch.offsets[..., 0], batch.offsets[..., 1])
     table = torch.stack(columns, dim=-1)
-    return [_text(table[row, batch.mask[row]].tolist(), pieces) for row in range(len(batch))]
+    parts = [_parts(table[row, batch.mask[row]].tolist(), pieces) for row in range(len(batch))]
+    return [
+        (part.get(TEXT, ""), part.get(PAIR, "")) if PAIR in part or name in pieces.pairs else part.get(TEXT, "")
+        for name, part in zip(batch.example_ids, parts, strict=True)
+    ]
 
 
-def _text(tokens: list[list[int]], pieces: Pieces) -> str | tuple[str, str]:
-    """`tokens` are [id, segment, word, start, end]."""
+def _parts(tokens: list[list[int]], pieces: Pieces) -> dict[int, str]:
+    """The text of each segment. `tokens` are [id, segment, word, start, end]."""
     parts: dict[int, str] = {}
     before: dict[int, int] = {}  # where the last token of the segment ended in the original
     for token, segment, word, start, end in tokens:
@@ -174,7 +195,7 @@ def _text(tokens: list[list[int]], pieces: Pieces) -> str | tuple[str, str]:
             piece = piece.lstrip()  # the text's first word is gone, and a text does not start with white space
         parts[segment] = parts.get(segment, "") + piece
         before[segment] = end
-    return (parts.get(TEXT, ""), parts[PAIR]) if PAIR in parts else parts.get(TEXT, "")
+    return parts
 
 
 def failing(function: Predict, texts: list[Any]) -> Any | None:

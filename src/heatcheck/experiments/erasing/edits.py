@@ -3,7 +3,8 @@
 delete   the tokens of the word go, what stays closes up
 mask     each of them becomes the model's mask token (its unknown word if it has no mask)
 pad      each of them becomes the pad token, which the model reads like any other token here
-sample   each of them becomes a token drawn from the words of other texts (reference.py); the mean over several draws
+sample   each of them becomes a token drawn from the words of other texts (reference.py); the mean over several draws.
+         A black box's tokens hold the white space in front of their word: that stays, and the word is exchanged
 A text without any token left is one pad token, as no model can read nothing (only models without marks meet that).
 """
 
@@ -21,6 +22,7 @@ from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.experiments.erasing.words import Words
 from heatcheck.explain.hiding import never_empty
 from heatcheck.explain.pieces import by_length, in_pieces
+from heatcheck.models.blackbox import BlackBox
 from heatcheck.models.protocols import Predictor
 
 OPERATORS = ("delete", "mask", "pad", "sample")
@@ -81,4 +83,6 @@ class Eraser:
 def eraser(
     run: Run, model: Predictor, batch: Batch, words: Words, operator: str, drawn: Int[Tensor, "D B T"] | None
 ) -> Eraser:
+    if drawn is not None and isinstance(model, BlackBox):
+        drawn = model.in_place(batch, drawn)
     return Eraser(run, batch, words, operator, pad_id=model.pad_id, mask_id=model.mask_id, drawn=drawn)
