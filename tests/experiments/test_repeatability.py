@@ -130,6 +130,29 @@ def test_deterministic_methods_are_run_twice_and_must_be_equal():
     assert EXPLAINERS["drifting"].explain.calls == 2  # type: ignore[attr-defined]
 
 
+def test_a_random_method_that_gives_every_word_the_same_score_has_no_stability():
+    """Nothing was compared: neither where it names no word, nor where its numbers were lost."""
+
+    def lost(model, batch, scalar, *, generator=None):
+        return Explanation(torch.full(batch.mask.shape, torch.nan), signed=False)
+
+    examples = [Example("one", "w1", 0), Example("many", "w1 w2 w3 w4", 1)]
+    with mock.patch.dict(EXPLAINERS, {"lost": Method(lost, Predictor, random=True)}):
+        found = {
+            (r.subject, r.example_id): r for r in run(small_subject(examples), examples, "random_constant", "lost")
+        }
+    for name in ("random_constant", "lost"):
+        assert (found[name, "many"].value, found[name, "many"].reason) == (None, CONSTANT)
+        assert (found[name, "one"].value, found[name, "one"].reason) == (None, TOO_SHORT)
+
+
+def test_budgets_that_a_method_refuses_are_left_out():
+    """Half of two coalitions is one, which kernel_shap cannot draw."""
+    examples = random_examples(2, longest=6)
+    rows = run(small_subject(examples), examples, "kernel_shap(samples=2)", repeats=2)
+    assert {r.at for r in rows} == {None, 2, 4, 8}
+
+
 def test_an_audit_asks_random_methods_once_more(monkeypatch):
     """The explanation that is there is the first run; methods that draw nothing are not asked at all."""
     examples = random_examples(6, longest=9)
@@ -169,7 +192,9 @@ def test_mean_tau_leaves_out_pairs_that_do_not_exist():
     words = np.ones((1, 3), bool)
     flat, up, down = [[1.0, 1, 1]], [[1.0, 2, 3]], [[3.0, 2, 1]]
     assert mean_tau(np.array([flat, up, down]), words) == pytest.approx([-1])
-    assert mean_tau(np.array([flat, flat]), words) == pytest.approx([1])
+    assert mean_tau(np.array([up, up]), words).tolist() == [1]
+    assert np.isnan(mean_tau(np.array([flat, flat]), words)).all()
+    assert mean_tau(np.array([flat, flat, up, up]), words).tolist() == [1]
     assert np.isnan(mean_tau(np.array([flat, up]), words)).all()
     assert "same score" in CONSTANT
 

@@ -7,17 +7,19 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch.nn.functional import cosine_similarity
+from transformers import OpenAIGPTConfig, OpenAIGPTForSequenceClassification
 
 from heatcheck.batch import keep_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import value_zeroing
 from heatcheck.explain.types import predicted_probability
 from heatcheck.explain.value_zeroing import ValueZeroing, mixing_maps
+from heatcheck.models.given import subject_of
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.spec import ENCODERS
 from tests.edits import join
 from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
-from tests.tiny import DECODERS, FAMILIES, tiny_subject
+from tests.tiny import DECODERS, FAMILIES, VOCABULARY, tiny_subject, tiny_tokenizer
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
 # Where each family keeps its layers, and in a layer what makes the values.
@@ -62,7 +64,7 @@ def zeroed_outputs(model, family, batch, step, token):
         return output
 
     def hook_layer(module, inputs, output):
-        states = output[0] if isinstance(output, tuple) else output
+        states = output[0] if isinstance(output, tuple | list) else output
         outputs.append(states[:, 0] if family == "xlnet" else states[0])
 
     for layer in layers:
@@ -274,6 +276,41 @@ def test_a_network_that_is_built_in_another_way_is_refused_by_its_name(monkeypat
     with pytest.raises(InputError, match="cannot follow the attention of BertForSequenceClassification"):
         scores(model, batch)
     assert isinstance(model, HuggingFaceClassifier)
+
+
+def openai_gpt():
+    config = OpenAIGPTConfig(n_embd=32, n_layer=2, n_head=2, vocab_size=len(VOCABULARY), pad_token_id=0)
+    torch.manual_seed(0)
+    network = OpenAIGPTForSequenceClassification(config).eval()
+    with torch.no_grad():
+        for block in network.transformer.h:
+            block.attn.c_attn.weight.mul_(8)
+    return subject_of((network, tiny_tokenizer("gpt2")))
+
+
+def test_layers_that_give_a_list_are_followed():
+    """OpenAI GPT's."""
+    subject = openai_gpt()
+    (batch,) = subject.batches(random_examples(3, longest=6, seed=2), 4)
+    with torch.no_grad():
+        ours = mixing_maps(subject.model, batch)
+    for row in range(len(batch)):
+        one = alone(batch, row)
+        length = one.token_ids.shape[1]
+        expected = by_definition(subject.model, "gpt2", one)
+        torch.testing.assert_close(ours[row, :, :length, :length], expected, atol=1e-5, rtol=1e-3)
+        torch.testing.assert_close(
+            scores(subject.model, batch)[row, :length], (expected[1] @ expected[0])[-1], atol=1e-5, rtol=1e-3
+        )
+
+
+def test_layers_that_give_something_else_are_refused():
+    subject = openai_gpt()
+    (batch,) = subject.batches(random_examples(1, longest=6), 1)
+    for block in subject.model.network.transformer.h:
+        block.register_forward_hook(lambda module, inputs, output: {"states": output[0]})
+    with pytest.raises(InputError, match="cannot follow the attention of OpenAIGPTForSequenceClassification"):
+        scores(subject.model, batch)
 
 
 def test_a_model_without_attention_is_refused():

@@ -3,8 +3,9 @@
 1. Explain each text several times, each time with another seed.  2. Kendall τ-b between every two of the rankings; its
    mean is the text's rank stability.  3. For methods that draw samples: the same with fewer and with more of them. The
    ranks have settled at the first budget whose mean stability reaches 0.9 (`samples_needed`).
-A method without randomness is run twice with the same seed: the scores must be equal, which is a stability of 1; if
-they are not, its stability is their τ. As in `agreement`, words rank by |score| and marks like [CLS] take no part.
+A run that gives every word the same score has ranked none, and cannot be compared with any. A method without randomness
+is run twice with the same seed: the scores must be equal, which is a stability of 1 whatever they are; if they are not,
+its stability is their τ. As in `agreement`, words rank by |score| and marks like [CLS] take no part.
 An audit asks in the cheapest form (`IN_AUDITS`): the explanation that it has, and one more, of random methods only.
 """
 
@@ -95,7 +96,10 @@ class Repeat:
         if not chosen.random or not isinstance(own, int):
             return
         for samples in sorted({max(1, round(own * budget)) for budget in self.config.budgets}):
-            changed = chosen.with_settings({SAMPLES: samples}, name)
+            try:
+                changed = chosen.with_settings({SAMPLES: samples}, name)
+            except InputError:  # too few for the method: a number that we chose, not the user
+                continue
             values = usual if samples == own else self.stability(changed)
             yield from self._scores(name, values, SAMPLES, float(samples))
 
@@ -105,7 +109,9 @@ class Repeat:
         seeds = [self.seed + number for number in range(needed)] if chosen.random else [self.seed] * 2
         lists = np.stack([*made, *(self._explained(chosen, seed) for seed in seeds)])
         words = (self.batch.mask if self.config.special_tokens else self.batch.words).cpu().numpy()
-        return mean_tau(lists if self.config.signed else np.abs(lists), words)
+        lists = lists if self.config.signed else np.abs(lists)
+        taus = mean_tau(lists, words)
+        return taus if chosen.random else np.where(equal(lists[0], lists[1], words) & (words.sum(1) > 1), 1, taus)
 
     def _made(self, name: str) -> list[Float[ndarray, "B T"]]:
         if self.explained is None or name not in self.explained.found:
@@ -133,18 +139,21 @@ class Repeat:
 
 
 def mean_tau(lists: Float[ndarray, "R B T"], words: Bool[ndarray, "B T"]) -> Float[ndarray, "B"]:
-    """Mean Kendall τ over every two of R lists; NaN if none exists. Equal lists count 1, constant ones too.
+    """Mean Kendall τ over every two of R lists; NaN if none exists. Equal lists count 1 to the last digit.
 
     >>> mean_tau(np.array([[[1.0, 2, 3]], [[1.0, 3, 2]], [[1.0, 2, 3]]]), np.ones((1, 3), bool)).round(3)
     array([0.556])
     """
     taus = compare_all(lambda a, b, inside: kendall(a, b, inside).tau, lists, words)
-    inside = np.where(words, lists, 0)
-    for pair, (a, b) in enumerate(combinations(range(len(lists)), 2)):
-        taus[pair, (inside[a] == inside[b]).all(1)] = 1
-    known = ~np.isnan(taus) & (words.sum(1) > 1)
+    known = ~np.isnan(taus)
+    for pair, (a, b) in enumerate(combinations(lists, 2)):
+        taus[pair, known[pair] & equal(a, b, words)] = 1
     total, count = np.where(known, taus, 0).sum(0), known.sum(0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def equal(a: Float[ndarray, "B T"], b: Float[ndarray, "B T"], words: Bool[ndarray, "B T"]) -> Bool[ndarray, "B"]:
+    return np.asarray(((a == b) | ~words).all(1))
 
 
 def samples_needed(aggregates: pd.DataFrame, *, settled: float = 0.9) -> Iterator[Score]:

@@ -142,12 +142,14 @@ class Watch:
     def leave(self, module: nn.Module, inputs: Any, output: Any) -> Any:
         if not self.entered.pop():
             return output
-        if isinstance(output, tuple):
+        if isinstance(output, tuple | list):  # OpenAI GPT's is a list
             return (self._restored(output[0]), *output[1:])
         return self._restored(output)
 
-    def _restored(self, states: Tensor) -> Tensor:
+    def _restored(self, states: Any) -> Tensor:
         """Notes the copies' changes and undoes them."""
+        if not isinstance(states, Tensor):
+            refuse(self.network, NAME)
         if states.shape[:2] == self.counts.T.shape:  # XLNet counts tokens first
             return self._restored(states.transpose(0, 1)).transpose(0, 1)
         if states.shape[:2] != self.counts.shape:
