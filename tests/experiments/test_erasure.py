@@ -28,7 +28,7 @@ from heatcheck.experiments.erasure import ErasureConfig, erasure, reference_text
 from heatcheck.experiments.explained import Explained, explain_texts
 from heatcheck.models.protocols import Kind
 from heatcheck.models.subject import Subject
-from heatcheck.results import Score, TokenScores
+from heatcheck.results import REVERSED, Score, TokenScores
 from tests.test_cli_transformers import table
 from tests.tiny import FAMILIES, tiny_folder, tiny_subject
 from tests.toys import random_examples, small_subject, vocabulary_of
@@ -394,6 +394,34 @@ def test_texts_without_differences_have_no_normalised_value():
     assert pd.isna(value(frame, "aopc_comprehensiveness", "m", "delete:normalised"))
     reasons = frame[frame.setting == "delete:normalised"].reason.unique()
     assert list(reasons) == ["the best and the worst order found give the same value"]
+
+
+def test_a_method_that_names_no_word_has_no_value():
+    """Nor may it seem good because the text's first word happens to decide."""
+    examples = [Example("t", "a b c d", 1), Example("one", "a", 1)]
+    subject = sum_toy(examples, {"a": 2})
+    scores = given(examples, flat={"t": [3, 3, 3, 3], "one": [3]}, good={"t": [1, 0, 0, 0], "one": [1]})
+    frame = run(subject, examples, scores)
+    own = frame[frame.subject.isin(["flat", f"{REVERSED}flat"]) & (frame.measure != "off_data")]
+    here = own[own.example_id == "t"]
+    assert {"comprehensiveness", "aopc_sufficiency", "gain_over_random", "tau_loo_erasure"} <= set(here.measure)
+    assert here.value.isna().all()
+    assert set(here.reason) == {"undefined: flat gives every word the same score"}
+    assert value(frame, "aopc_comprehensiveness", "flat", "delete", text="one") > 0  # one word is all there is to name
+    assert value(frame, "aopc_comprehensiveness", "good", "delete") > 0
+
+
+def test_words_of_equal_score_are_erased_in_an_order_of_their_own():
+    """Of two words that share the highest score, the first of the text decides: it is taken in half of the texts."""
+    examples = [Example(f"t{i}", "a b c d", 1) for i in range(200)]
+    subject = sum_toy(examples, {"a": 2})
+    tied = {e.id: [1, 1, 0, 0] for e in examples}
+    config = replace(QUICK, operators=("delete",), shares=(0.25,), random_orders=0, search=False)
+    frame = run(subject, examples, given(examples, one=tied, other=tied), config)
+    drops = {name: frame[(frame.measure == "comprehensiveness") & (frame.subject == name)] for name in ("one", "other")}
+    taken = drops["one"].value.to_numpy() > 0.1
+    assert 70 < taken.sum() < 130
+    assert (drops["other"].value.to_numpy() > 0.1).tolist() == taken.tolist()  # the same for all methods
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "What happens when the words it names are removed?",
         "DeYoung et al. 2020",
-        revision=2,
+        revision=3,
         explained=True,
         prepare=reference_texts,
     ),

@@ -12,7 +12,8 @@
 6. off_data: is the text without the words unlike the data? (erasing/reference.py)
 Deviations: words are erased by edits of token ids in four ways (erasing/edits.py), without training the model again and
 never by decoding; the paper deletes. A word is all its pieces. Signed scores order words with their sign: a word that
-speaks against the class is not part of its rationale. Equal scores stand in the order of the text.
+speaks against the class is not part of its rationale. Equal scores stand in an order drawn for the text, the same for
+all methods; a method that gives every word the same score has named none, and gets no value.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from heatcheck.experiments.erasing.search import random_ranks, searched_ranks
 from heatcheck.experiments.erasing.words import UNITS, Words, word_scores
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import value_or_reason, why_undefined
-from heatcheck.measure.ranks import kendall
+from heatcheck.measure.ranks import constant, kendall
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.randomness import text_seeds
@@ -94,13 +95,13 @@ def erasure(
     for batch in subject.batches(examples, config.batch_size):
         texts = Texts.of(batch, subject, config)
         scores = {name: word_scores(explained, batch, name, texts.words) for name in names}
-        ranks = orders(texts, scores, config, generator)
+        ranks, none = orders(texts, scores, config, generator), named_none(texts, scores)
         run = partial(reference.probs_and_distance, subject.model)
         deleting = eraser(run, subject.model, batch, texts.words, "delete", None)  # τ-LOO deletes, whatever else does
         for operator in config.operators:
             drawn = reference.pool.drawn(batch, config.draws, generator) if operator == "sample" else None
             own = eraser(run, subject.model, batch, texts.words, operator, drawn)
-            found = outcomes(deleting if operator == "delete" else own, texts, ranks, config)
+            found = outcomes(deleting if operator == "delete" else own, texts, ranks, config)._replace(none=none)
             yield from _rows(found, texts, names, operator, config)
             yield from _off_data(found, texts, names, operator, reference, config)
         yield from _tau_loo(deleting, texts, scores)
@@ -108,6 +109,16 @@ def erasure(
 
 def reference_texts(subject: Subject[Predictor], examples: Sequence[Example], config: ErasureConfig) -> Reference:
     return Reference.of(subject, examples)
+
+
+def named_none(texts: Texts, scores: Mapping[str, Float[ndarray, "B U"]]) -> dict[str, dict[int, str]]:
+    """By method, and by its reverse: the texts of which it ranks no word above another, and what to say of them."""
+    real, found = texts.words.real, {}
+    for name, values in scores.items():
+        reasons = why_undefined({name: values}, real)
+        flat = np.flatnonzero(constant(values, real) & (texts.words.n > 1))
+        found[name] = found[f"{REVERSED}{name}"] = {int(row): reasons[row] for row in flat}
+    return found
 
 
 class Texts(NamedTuple):
@@ -133,10 +144,10 @@ def orders(
     texts: Texts, scores: Mapping[str, Float[ndarray, "B U"]], config: ErasureConfig, generator: torch.Generator
 ) -> dict[str, Int[ndarray, "B U"]]:
     """Ranks of the words by each method, by its reverse, and at random."""
-    found = {name: texts.words.ranks(s) for name, s in scores.items()}
+    *drawn, ties = random_ranks(texts.words, text_seeds(generator, texts.ids), config.random_orders + 1)
+    found = {name: texts.words.ranks(s, ties) for name, s in scores.items()}
     if config.reversed_orders:
         found |= {f"{REVERSED}{name}": texts.words.reversed(found[name]) for name in scores}
-    drawn = random_ranks(texts.words, text_seeds(generator, texts.ids), config.random_orders)
     return found | {f"{RANDOM} {i}": ranks for i, ranks in enumerate(drawn)}
 
 
@@ -147,6 +158,7 @@ class Outcomes(NamedTuple):
     aopc: dict[str, Float[ndarray, "B 2"]]
     distance: dict[str, Float[ndarray, "B S"]]  # of the text without the words from the data
     bounds: tuple[Float[ndarray, "B 2"], Float[ndarray, "B 2"]]  # AOPC of the worst and the best order
+    none: Mapping[str, Mapping[int, str]]  # where a method has no order (`named_none`)
 
 
 def outcomes(erase: Eraser, texts: Texts, ranks: Mapping[str, Int[ndarray, "B U"]], config: ErasureConfig) -> Outcomes:
@@ -167,7 +179,7 @@ def outcomes(erase: Eraser, texts: Texts, ranks: Mapping[str, Int[ndarray, "B U"
         several = [part.pop(name) for name in drawn]
         if several:
             part[RANDOM] = np.mean(several, axis=0)
-    return Outcomes(by_name[0], by_name[1], by_name[2], bounds)
+    return Outcomes(by_name[0], by_name[1], by_name[2], bounds, {})
 
 
 def curves(
@@ -199,48 +211,38 @@ def _rows(found: Outcomes, texts: Texts, names: Sequence[str], operator: str, co
     """Values by share for methods and random; AOPC, as it is and normalised, for reversed orders and bounds too."""
     for subject, aopc in found.aopc.items():
         if subject == RANDOM or subject in names:
-            yield from _by_share(subject, found.values[subject], texts, operator, config)
-        yield from _aopc(subject, aopc, texts, operator)
-        yield from _normalised(subject, aopc, found, texts, operator)
+            yield from _by_share(subject, found, texts, operator, config)
+        yield from _aopc(subject, aopc, found, texts, operator)
+        normalised = _share_of_range(aopc - found.bounds[0], found)
+        yield from _aopc(subject, normalised, found, texts, f"{operator}:normalised")
     for subject, bound in zip((WORST, BEST), found.bounds, strict=True):
-        yield from _aopc(subject, bound, texts, operator)
+        yield from _aopc(subject, bound, found, texts, operator)
     for subject in names if RANDOM in found.aopc else ():
         yield from _gain(subject, found, texts, operator)
 
 
-def _by_share(
-    subject: str, values: Float[ndarray, "B S 2"], texts: Texts, operator: str, config: ErasureConfig
-) -> Iterator[Score]:
+def _known(number: float, subject: str, row: int, found: Outcomes, texts: Texts) -> tuple[float | None, str | None]:
+    """The number or why there is none."""
+    if not texts.words.n[row]:
+        return None, NO_WORDS
+    if (reason := found.none.get(subject, {}).get(row)) is not None:
+        return None, reason
+    return value_or_reason(number, NOTHING_BETWEEN)
+
+
+def _by_share(subject: str, found: Outcomes, texts: Texts, operator: str, config: ErasureConfig) -> Iterator[Score]:
     for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
         for place, share in enumerate(config.shares):
             for m, measure in enumerate(MEASURES):
-                value = float(values[row, place, m]) if texts.words.n[row] else None
-                reason = NO_WORDS if value is None else None
-                yield Score(
-                    measure,
-                    value,
-                    subject,
-                    example_id=text,
-                    group=group,
-                    setting=operator,
-                    at=share,
-                    reason=reason,
-                )
+                value, reason = _known(found.values[subject][row, place, m], subject, row, found, texts)
+                yield Score(measure, value, subject, None, text, group, setting=operator, at=share, reason=reason)
 
 
-def _aopc(subject: str, values: Float[ndarray, "B 2"], texts: Texts, setting: str) -> Iterator[Score]:
+def _aopc(subject: str, values: Float[ndarray, "B 2"], found: Outcomes, texts: Texts, setting: str) -> Iterator[Score]:
     for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
         for m, measure in enumerate(MEASURES):
-            number = values[row, m] if texts.words.n[row] else np.nan
-            value, reason = value_or_reason(number, NOTHING_BETWEEN if texts.words.n[row] else NO_WORDS)
+            value, reason = _known(values[row, m], subject, row, found, texts)
             yield Score(f"aopc_{measure}", value, subject, None, text, group, setting=setting, reason=reason)
-
-
-def _normalised(
-    subject: str, aopc: Float[ndarray, "B 2"], found: Outcomes, texts: Texts, operator: str
-) -> Iterator[Score]:
-    worst, _ = found.bounds
-    yield from _aopc(subject, _share_of_range(aopc - worst, found), texts, f"{operator}:normalised")
 
 
 def _share_of_range(difference: Float[ndarray, "B 2"], found: Outcomes) -> Float[ndarray, "B 2"]:
@@ -253,8 +255,7 @@ def _gain(subject: str, found: Outcomes, texts: Texts, operator: str) -> Iterato
     """What the method's order has over random orders of the same text, as a share of what is possible."""
     gain = _share_of_range(found.aopc[subject] - found.aopc[RANDOM], found)[:, MEASURES.index("comprehensiveness")]
     for row, (text, group) in enumerate(zip(texts.ids, texts.groups, strict=True)):
-        number = gain[row] if texts.words.n[row] else np.nan
-        value, reason = value_or_reason(number, NOTHING_BETWEEN if texts.words.n[row] else NO_WORDS)
+        value, reason = _known(gain[row], subject, row, found, texts)
         yield Score("gain_over_random", value, subject, RANDOM, text, group, setting=operator, reason=reason)
 
 
@@ -269,16 +270,8 @@ def _off_data(
         flags += [(n, share, far[n][row, s]) for n in names for s, share in enumerate(config.shares)]
         for subject, share, flag in flags:
             value = float(flag) if reference.limit is not None else None
-            yield Score(
-                "off_data",
-                value,
-                subject,
-                example_id=text,
-                group=group,
-                setting=operator,
-                at=share,
-                reason=reference.reason,
-            )
+            why = reference.reason
+            yield Score("off_data", value, subject, None, text, group, setting=operator, at=share, reason=why)
 
 
 def _tau_loo(erase: Eraser, texts: Texts, scores: Mapping[str, Float[ndarray, "B U"]]) -> Iterator[Score]:

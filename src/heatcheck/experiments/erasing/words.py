@@ -60,9 +60,11 @@ class Words:
         wanted = np.floor(self.n[:, None] * np.asarray(shares)[None, :] + 1e-9).astype(int)
         return np.asarray(np.minimum(np.maximum(wanted, 1), self.n[:, None]))
 
-    def ranks(self, scores: Float[ndarray, "B U"]) -> Int[ndarray, "B U"]:
-        """0 for the word with the highest score; equal scores in the order of the text; what is no word comes last."""
-        order = np.argsort(np.where(self.real, -scores, np.inf), axis=1, kind="stable")
+    def ranks(self, scores: Float[ndarray, "B U"], ties: Int[ndarray, "B U"] | None = None) -> Int[ndarray, "B U"]:
+        """0 for the word with the highest score; equal scores in the order of `ties`, else of the text; what is no word
+        comes last."""
+        then = np.broadcast_to(np.arange(scores.shape[1]), scores.shape) if ties is None else ties
+        order = np.lexsort((then, np.where(self.real, -scores, np.inf)), axis=1)
         return np.argsort(order, axis=1)
 
     def reversed(self, ranks: Int[ndarray, "B U"]) -> Int[ndarray, "B U"]:
