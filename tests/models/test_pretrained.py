@@ -10,6 +10,7 @@ import transformers
 
 from heatcheck.batch import Example
 from heatcheck.errors import InputError
+from heatcheck.models.given import subject_of
 from heatcheck.models.loading import is_transformer, load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from tests.tiny import SIZES, VOCABULARY, tiny_folder, tiny_subject, tiny_tokenizer
@@ -124,6 +125,53 @@ def test_which_loader_a_name_means(tmp_path):
 
 def test_labels_have_the_models_names(tmp_path):
     assert tiny_subject(tmp_path, "bert", ("<b>", 'a"b', "ü")).labels == ("<b>", 'a"b', "ü")
+
+
+def loaded(tmp_path, family="bert", **names):
+    """(model, tokenizer) as their owner holds them, with these names of classes."""
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_folder(tmp_path, family))
+    network.config.id2label = names or network.config.id2label
+    return network, tiny_tokenizer(family)
+
+
+def test_classes_may_be_numbered_by_strings(tmp_path):
+    """As JSON writes them."""
+    assert subject_of(loaded(tmp_path, **{"1": "yes", "0": "no"})).labels == ("no", "yes")
+
+
+@pytest.mark.parametrize("names", [{"0": "no", "2": "yes"}, {"no": "0", "yes": "1"}])
+def test_a_class_without_a_name(tmp_path, names):
+    with pytest.raises(
+        InputError, match=r"id2label of its config does not name the classes 0 to 1: \{.*\}\. Name each"
+    ):
+        subject_of(loaded(tmp_path, **names))
+
+
+def test_a_mask_token_needs_no_note(tmp_path):
+    subject = tiny_subject(tmp_path, "bert")
+    assert (subject.model.mask_id, subject.notes) == (VOCABULARY.index("[MASK]"), ())
+
+
+STAND_INS = {
+    "unk": "its token for unknown words ('[UNK]')",
+    "pad": "its padding token ('[PAD]')",
+    "eos": "its end token ('[SEP]')",
+    None: "its token 0 ('[PAD]'), which the model may read as a word,",
+}
+
+
+@pytest.mark.parametrize("first", STAND_INS)
+def test_what_stands_for_a_hidden_word_without_a_mask_token_is_said(tmp_path, first):
+    names = list(STAND_INS)
+    marks = {"unk": "[UNK]", "pad": "[PAD]", "eos": "[SEP]"}
+    left = {f"{name}_token": marks[name] for name in names[names.index(first) :] if name}
+    network, whole = loaded(tmp_path, "gpt2")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=whole.backend_tokenizer, **left)
+    subject = subject_of((network, tokenizer))
+    assert subject.model.mask_id == (VOCABULARY.index(marks[first]) if first else 0)
+    assert subject.notes == (
+        f"The model's tokenizer has no mask token: where words are masked, {STAND_INS[first]} stands in their place.",
+    )
 
 
 def test_classes_of_one_name_cannot_be_told_apart(tmp_path):

@@ -76,17 +76,14 @@ def as_subject(
     network: Any, tokenizer: Any, spec: TransformerSpec, *, device: torch.device | str, fingerprint: str = ""
 ) -> Subject[HuggingFaceClassifier]:
     config = network.config
-    labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
-    if twice := next((name for name in labels if labels.count(name) > 1), None):
-        raise InputError(f"{spec.source}: two classes are called {twice!r}. Rename one in config.json (id2label).")
+    labels = class_names(spec.source, config)
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
-    pad = padding(tokenizer)
-    mask = next(i for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, pad) if i is not None)
+    mask, notes = masking(tokenizer)
     marks = set(tokenizer.all_special_ids)
     model = _classifier(
         network.to(device).eval(),
-        pad_id=pad,
+        pad_id=padding(tokenizer),
         mask_id=mask,
         max_length=max_length,
         types=token_types(network, tokenizer),
@@ -101,11 +98,43 @@ def as_subject(
         spec=spec,
         fingerprint=fingerprint,
         device=device,
+        notes=notes,
     )
+
+
+def class_names(source: str, config: Any) -> tuple[str, ...]:
+    """`id2label` by number, which is a string in what was read from JSON."""
+    named = {str(number): str(name) for number, name in config.id2label.items()}
+    labels = tuple(named[str(i)] for i in range(config.num_labels) if str(i) in named)
+    if len(labels) < config.num_labels:
+        raise InputError(
+            f"{source}: id2label of its config does not name the classes 0 to {config.num_labels - 1}: "
+            f"{config.id2label}. Name each by its number."
+        )
+    if twice := next((name for name in labels if labels.count(name) > 1), None):
+        raise InputError(f"{source}: two classes are called {twice!r}. Rename one in config.json (id2label).")
+    return labels
 
 
 def padding(tokenizer: Any) -> int:
     return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+
+
+def masking(tokenizer: Any) -> tuple[int, tuple[str, ...]]:
+    """The token that a mask is, and a note if it stands in for one."""
+    if tokenizer.mask_token_id is not None:
+        return tokenizer.mask_token_id, ()
+    others = {
+        "token for unknown words": tokenizer.unk_token_id,
+        "padding token": tokenizer.pad_token_id,
+        "end token": tokenizer.eos_token_id,
+        "token 0": 0,
+    }
+    what, mask = next((what, i) for what, i in others.items() if i is not None)
+    named = f"its {what} ({tokenizer.convert_ids_to_tokens(mask)!r})"
+    word = ", which the model may read as a word," if what == "token 0" else ""
+    start = "The model's tokenizer has no mask token: where words are masked,"
+    return mask, (f"{start} {named}{word} stands in their place.",)
 
 
 def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
