@@ -18,8 +18,9 @@ from heatcheck.models.fit import Epoch, Recipe, _is_over
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import predict
-from tests.tiny import tiny_folder
+from tests.tiny import FAMILIES, tiny_folder
 
+ZERO_WIDTH = Example("zero", "\u200b", 0)
 RECIPE = replace(FINE_TUNING, epochs=4, learning_rate=2e-3, batch_size=16)
 
 
@@ -54,6 +55,24 @@ def test_it_learns_and_its_folder_gives_the_same_outputs(tmp_path, data):
     assert (loaded.seen, loaded.history, loaded.recipe) == (subject.seen, subject.history, RECIPE)
     (batch,) = loaded.batches(data.splits["test"][:8], 8)
     torch.testing.assert_close(loaded.model.predict(batch), subject.model.predict(batch))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_head_for_as_many_classes_is_dropped_too(tmp_path, data, family):
+    spec = TransformerSpec(str(tiny_folder(tmp_path, family)))  # two classes, as the data
+    own = load_subject(spec).model.network
+    one, again, other = (finetune.new_head(data, spec, seed=s, device="cpu").model.network for s in (1, 1, 2))
+    for (name, old), *new in zip(own.named_parameters(), *(n.parameters() for n in (one, again, other)), strict=True):
+        drawn = not name.startswith(f"{own.base_model_prefix}.") and old.dim() > 1
+        assert torch.equal(new[0], new[1])
+        assert torch.equal(new[0], old) != drawn
+        assert torch.equal(new[0], new[2]) != drawn
+
+
+def test_a_training_text_without_a_token_is_refused(tmp_path, data):
+    blank = Dataset("toy", "single", data.labels, {**data.splits, "train": [*data.splits["train"], ZERO_WIDTH]})
+    with pytest.raises(InputError, match=r"toy: 1 of 161 training texts have no word .* \(first: 'zero'\)\. Remove"):
+        fine_tune(blank, TransformerSpec(str(tiny_folder(tmp_path, "gpt2"))), RECIPE, seed=0)
 
 
 def test_training_texts_that_were_cut_are_noted_and_the_note_is_kept(tmp_path, data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections.abc import Callable
@@ -55,6 +56,11 @@ def fine_tune(
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
     train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
+    if blank := [row.example.id for row in (*train, *dev) if not len(row)]:  # of models without marks like [CLS]
+        raise InputError(
+            f"{data.name}: {len(blank):,} of {len(train) + len(dev):,} training texts have no word that the model's "
+            f"tokenizer knows (first: {', '.join(map(repr, blank[:3]))}). Remove them."
+        )
     subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training([*train, *dev])))
     history = fit(
         subject.model,
@@ -91,10 +97,21 @@ def new_head(
         config.pad_token_id = pretrained.padding(tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network, _ = pretrained.load_network(source, spec, config, new_head=True)
+        network, loaded = pretrained.load_network(source, spec, config, new_head=True)
+        _drop_head(network, loaded)
     if spec.uniform:
         impose_uniform_attention(network)
     return pretrained.as_subject(network, tokenizer, spec, device=device)
+
+
+def _drop_head(network: Any, loaded: dict[str, Any]) -> None:
+    """transformers draws anew what the checkpoint lacks or has in another size; for as many classes it keeps the old
+    head."""
+    drawn = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
+    head = [name for name, _ in network.named_parameters() if not name.startswith(f"{network.base_model_prefix}.")]
+    if any(name not in drawn for name in head):
+        fresh = type(network)(copy.deepcopy(network.config)).state_dict()
+        network.load_state_dict({name: fresh[name] for name in head}, strict=False)
 
 
 def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
