@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pytest
+from sklearn.metrics import f1_score
 
-from heatcheck.experiments.summary import summarise
+from heatcheck.experiments.summary import summarise, summarise_performance
 
 SHORT = "undefined: the text has fewer than two words"
 FLAT = "undefined: attention gives every word the same score"
@@ -54,3 +56,29 @@ def test_texts_without_a_value_change_no_number_of_the_others():
     share = [s for s in summarise(some, seed=0) if s.statistic == "significant_fraction"]
     beside = pd.concat([some, taus(None, None, reasons=(SHORT, FLAT)).assign(example_id=["x", "y"] * 2)])
     assert [s for s in summarise(beside, seed=0) if s.statistic == "significant_fraction"] == share
+
+
+def f1(truth: str, predicted: str):
+    """Of classes written as digits, a text each."""
+    frame = pd.DataFrame({"label": list(truth), "predicted": list(predicted), "log_odds": 0.0})
+    return next(s for s in summarise_performance(frame, ("0", "1"), seed=0) if s.measure == "f1")
+
+
+def test_f1_is_scikit_learns_and_0_where_no_text_of_the_class_is_found():
+    for truth, predicted in (("01101", "01011"), ("0011", "0000"), ("0000", "0011"), ("10", "01")):
+        assert f1(truth, predicted).value == pytest.approx(f1_score(list(truth), list(predicted), pos_label="1"))
+    assert (f1("0011", "0000").value, f1("0000", "0011").value) == (0, 0)
+
+
+def test_f1_of_samples_that_lack_the_class_is_not_counted_as_0():
+    """A third of the samples of five texts hold none of the one that is of the class."""
+    right = f1("00001", "00001")
+    assert (right.value, right.low, right.high, right.n) == (1, 1, 1, 5)
+    wrong = f1("00011", "00001")
+    assert (wrong.low, wrong.high) == (0, 1)
+
+
+def test_f1_of_a_class_that_is_neither_there_nor_predicted_is_null():
+    found = f1("000", "000")
+    assert (found.value, found.low, found.high, found.n) == (None, None, None, 3)
+    assert found.reason == "no text is of the class 1 or predicted to be"

@@ -99,14 +99,21 @@ def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, se
     truth, predicted = (examples[column].map(labels.index).to_numpy() for column in ("label", "predicted"))
     n = len(truth)
     accuracy = bootstrap((truth == predicted).astype(float), np.mean, seed=seed)
-    f1 = resampled(lambda rows: f1_of_second(truth[rows], predicted[rows]), n, seed=seed)
-    yield _performance("f1", f1 if len(labels) == 2 else accuracy, n, f1_of(labels))
+    yield _f1(truth, predicted, labels, seed) if len(labels) == 2 else _performance("f1", accuracy, n, f1_of(labels))
     yield _performance("accuracy", accuracy, n)
     if len(labels) == 2 and len(set(truth.tolist())) == 2:
         log_odds = examples["log_odds"].to_numpy()
         yield _performance("roc_auc", resampled(lambda rows: roc_auc(truth[rows], log_odds[rows]), n, seed=seed), n)
     elif len(labels) == 2:
         yield Score("roc_auc", None, "model", statistic="mean", n=n, reason="all texts have the same label")
+
+
+def _f1(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"], labels: tuple[str, ...], seed: int) -> Score:
+    if not ((truth == 1) | (predicted == 1)).any():
+        why = f"no text is of the class {labels[1]} or predicted to be"
+        return Score("f1", None, "model", statistic="mean", setting=f1_of(labels), n=len(truth), reason=why)
+    found = resampled(lambda rows: f1_of_second(truth[rows], predicted[rows]), len(truth), seed=seed)
+    return _performance("f1", found, len(truth), f1_of(labels))
 
 
 def f1_of(labels: Sequence[str]) -> str:
@@ -118,9 +125,9 @@ def f1_of(labels: Sequence[str]) -> str:
 
 
 def f1_of_second(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"]) -> float:
-    """0 if the class is neither there nor predicted."""
+    """NaN if the class is neither there nor predicted: nothing was to be found, and nothing was missed."""
     both, either = int(((truth == 1) & (predicted == 1)).sum()), int((truth == 1).sum() + (predicted == 1).sum())
-    return 2 * both / max(either, 1)
+    return 2 * both / either if either else float("nan")
 
 
 def roc_auc(truth: Int[ndarray, "N"], scores: Float[ndarray, "N"]) -> float:
