@@ -186,6 +186,8 @@ def test_what_is_not_ranked_for_its_seed_is_what_may_fail():
     texts = pd.DataFrame({"measure": "rank_stability", "subject": "lime", "at": None, "value": [0.69, 0.70]})
     assert unranked(texts, ["lime"]) == {"lime": "not ranked: another seed gives another ranking (mean τ 0.69)"}
     assert unranked(texts.assign(value=0.7), ["lime"]) == {}
+    unknown = texts.assign(value=float("nan"))
+    assert unranked(unknown, ["lime"]) == {"lime": "not ranked: what another seed would do is not known"}
 
 
 def test_an_explanation_that_random_weights_do_not_change_fails():

@@ -9,11 +9,13 @@ import torch
 
 from heatcheck.batch import PAIR, Example, rows, trim
 from heatcheck.errors import InputError
+from heatcheck.experiments.erasing.reading import read
+from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.explain import method
 from heatcheck.explain.types import probability_of_prediction
-from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
-from tests.tiny import DECODERS, FAMILIES, tiny_subject, tiny_tokenizer
+from tests.tiny import DECODERS, FAMILIES, OTHERS, SIZES, VOCABULARY, tiny_subject, tiny_tokenizer
 from tests.toys import random_examples
 
 
@@ -83,6 +85,44 @@ def test_maps_of_a_model_in_training_are_those_before_dropout(tmp_path, family):
 
 def test_left_or_right_is_found_by_trying(tmp_path, family):
     assert tiny_subject(tmp_path, family).model.left == (family in (*DECODERS, "xlnet"))
+
+
+def test_every_family_reads_one_state(tmp_path, family):
+    assert tiny_subject(tmp_path, family).model.reads_one
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_model_that_reads_all_states_has_no_row_of_attention(tmp_path, monkeypatch, pooling):
+    marks = {"cls_token_id": 2, "bos_token_id": 2, "sep_token_id": 3, "eos_token_id": 3}
+    monkeypatch.setitem(OTHERS, "modernbert", ("ModernBertConfig", {**SIZES, **marks, "classifier_pooling": pooling}))
+    subject = tiny_subject(tmp_path, "modernbert")
+    assert subject.model.reads_one == (pooling == "cls")
+    (batch,) = subject.batches(random_examples(3, longest=6), 3)
+    with last_states(subject.model.network) as states:
+        subject.model.predict(batch)
+    first = states[0][0, : int(batch.mask[0].sum())]
+    expected = first[0] if pooling == "cls" else first.mean(0)
+    torch.testing.assert_close(read(subject.model, batch).vector[0], expected, atol=1e-5, rtol=1e-4)
+    scalar = probability_of_prediction(subject.model, batch)
+    for name in ("attention", "rollout", "flow", "attention_x_gradient", "value_zeroing"):
+        if pooling == "cls":
+            assert method(name).explain(subject.model, batch, scalar).scores.isfinite().all()
+        else:
+            with pytest.raises(InputError, match="decides from the states of all tokens"):
+                method(name).explain(subject.model, batch, scalar)
+    assert method("gradient").explain(subject.model, batch, scalar).scores.abs().sum() > 0
+
+
+def test_an_output_that_is_no_number_is_named(tmp_path):
+    subject = tiny_subject(tmp_path)
+    texts = [Example("well", "a good film", 0), Example("ill", "a sad film", 0)]
+    with torch.no_grad():
+        subject.model.network.get_input_embeddings().weight[VOCABULARY.index("sad")] = float("nan")
+    (batch,) = subject.batches(texts, 2)
+    with pytest.raises(InputError, match="output for the text 'ill' is not finite"):
+        probability_of_prediction(subject.model, batch)
+    with pytest.raises(InputError, match="'ill' is not finite"):
+        list(performance(subject, texts, PerformanceConfig(), generator=torch.Generator()))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])

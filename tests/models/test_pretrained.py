@@ -183,3 +183,10 @@ def test_a_long_text_is_cut_and_says_so(tmp_path):
     row = subject.reader.row(Example("x", "good " * 50, 0))
     assert (len(row), row.cut) == (10, True)
     assert not subject.reader.row(Example("x", "good", 0)).cut
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_length_without_room_for_a_word_is_refused(tmp_path, length):
+    with pytest.raises(InputError, match=rf"--max-length {length} leaves no room for a word: .* sets 2 marks"):
+        tiny_subject(tmp_path, max_length=length)
+    assert tiny_subject(tmp_path, max_length=3)

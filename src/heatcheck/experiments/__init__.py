@@ -159,7 +159,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Same text, another seed: the same explanation?",
         "beyond the papers",
-        revision=2,
+        revision=3,
         explained=True,
     ),
     "randomisation": Experiment(

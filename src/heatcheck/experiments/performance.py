@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.rows import attended_words, by_id, predicted_names
-from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens
+from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens, finite
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
 
@@ -31,7 +31,7 @@ def performance(
     lookup = by_id(examples)
     for batch in subject.batches(examples, config.batch_size):
         logits, attention = logits_and_attention(subject.model, batch)
-        probs = subject.model.probs(logits)
+        probs = finite(subject.model.probs(logits), batch)
         columns = (
             batch.example_ids,
             predicted_names(subject, probs),

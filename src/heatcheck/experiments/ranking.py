@@ -25,6 +25,8 @@ def unranked(scores: pd.DataFrame, methods: Iterable[str]) -> dict[str, str]:
             found[name] = f"{NOT_RANKED}: shown as published, with its flaw"
         if delta.get(name, 0.0) > LARGEST_DELTA:
             found[name] = f"{NOT_RANKED}: misses the sum it promises by {delta[name]:.0%} (median)"
+        elif method(name).random and name in stable and pd.isna(stable[name]):
+            found[name] = f"{NOT_RANKED}: what another seed would do is not known"
         elif stable.get(name, 1.0) < LEAST_STABILITY:
             found[name] = f"{NOT_RANKED}: another seed gives another ranking (mean τ {stable[name]:.2f})"
     return found

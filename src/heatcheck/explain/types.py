@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch
-from heatcheck.models.protocols import Predictor
+from heatcheck.models.protocols import Predictor, finite
 
 # What is explained: one number per row, from the model's logits.
 Scalar = Callable[[Predictor, Float[Tensor, "B C"], Batch], Float[Tensor, "B"]]
@@ -68,7 +68,7 @@ def predicted_probability(model: Predictor, logits: Float[Tensor, "B C"], batch:
 @torch.no_grad()
 def probability_of_prediction(model: Predictor, batch: Batch) -> ProbabilityOf:
     """Of the class predicted for the unchanged text: what every method explains when none is named."""
-    predicted = model.probs(model.predict(batch)).argmax(-1).tolist()
+    predicted = finite(model.probs(model.predict(batch)), batch).argmax(-1).tolist()
     return ProbabilityOf(dict(zip(batch.example_ids, predicted, strict=True)))
 
 

@@ -185,7 +185,7 @@ def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[H
             trained_on=known["trained_on"],
             seen=frozenset(known["seen"]),
             history=tuple(Epoch(**e) for e in known["history"]),
-            notes=(*subject.notes, *known.get("notes", ())),  # older ones have none
+            notes=tuple(dict.fromkeys((*subject.notes, *known.get("notes", ())))),  # older ones have none
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: truncated or of another heatcheck ({error}). Copy the folder again.") from error

@@ -48,6 +48,7 @@ class HuggingFaceClassifier(nn.Module):
         self.types = types  # how it tells two texts apart, if it does
         self.takes = frozenset(inspect.signature(network.forward).parameters)
         self.left = pads_left(self)
+        self.reads_one = reads_one(self)
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
         embeddings: Tensor = self.network.get_input_embeddings()(batch.token_ids)
@@ -78,6 +79,11 @@ class HuggingFaceClassifier(nn.Module):
 
     def readout(self, batch: Batch) -> Int[Tensor, "B"]:
         """The first token, or the last if the model reads that."""
+        if not self.reads_one:
+            raise InputError(
+                f"{type(self.network).__name__} decides from the states of all tokens, so that no single row of its "
+                "attention stands for the text. Choose methods without attention."
+            )
         last = (batch.mask.sum(1) - 1).clamp(min=0)
         return last if self.left else torch.zeros_like(last)
 
@@ -193,6 +199,29 @@ def pads_left(model: HuggingFaceClassifier) -> bool:
             "that texts cannot be run together. Audit it as a black box: --model python:module:function."
         )
     return changes[False] > rounding
+
+
+def reads_one(model: HuggingFaceClassifier) -> bool:
+    """Is the class read from one token's last state? Some take the mean over all: ModernBERT may. A network that hides
+    its body is taken at its word."""
+    embeddings = model.network.get_input_embeddings()
+    token_ids = model.ordinary_ids[:3][None].to(embeddings.weight.device)
+    entered = embeddings(token_ids).detach().requires_grad_()
+    with torch.enable_grad(), last_states(model.network) as seen:
+        logit = model._run(entered, torch.ones_like(token_ids, dtype=torch.bool)).logits[0, 0]
+        slope = torch.autograd.grad(logit, seen[0], allow_unused=True)[0] if seen and seen[0].dim() == 3 else None
+    return slope is None or int(slope[0].any(-1).sum()) <= 1
+
+
+@contextlib.contextmanager
+def last_states(network: Any) -> Iterator[list[Tensor]]:
+    """Collects what the body hands to the head, in the model's own layout."""
+    seen: list[Tensor] = []
+    hook = network.base_model.register_forward_hook(lambda module, inputs, output: seen.append(output[0]))
+    try:
+        yield seen
+    finally:
+        hook.remove()
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ def as_subject(
     labels = class_names(spec.source, config)
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
+    if max_length <= (around := tokenizer.num_special_tokens_to_add(pair=False)):
+        raise InputError(
+            f"--max-length {max_length} leaves no room for a word: the tokenizer of {spec.source} sets {around} marks "
+            "around each text. Give more."
+        )
     mask, notes = masking(tokenizer)
     marks = set(tokenizer.all_special_ids)
     model = _classifier(

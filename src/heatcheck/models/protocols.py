@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch
+from heatcheck.errors import InputError
 
 Kind = Literal["binary", "categorical"]
 
@@ -118,6 +119,17 @@ class SharesDeletions(Classifier, Protocol):
     """Can delete each word in turn and share the work between the deletions; None for a batch where it cannot."""
 
     def logits_without_each(self, batch: Batch) -> Deletions | None: ...
+
+
+def finite(probs: Float[Tensor, "B L"], batch: Batch) -> Float[Tensor, "B L"]:
+    """The same, or a sentence on the first text whose output is no number."""
+    lost = ~torch.isfinite(probs).all(-1)
+    if lost.any():
+        raise InputError(
+            f"The model's output for the text {batch.example_ids[int(lost.int().argmax())]!r} is not finite. Mend the "
+            "model, or leave the text out."
+        )
+    return probs
 
 
 def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B L"]:

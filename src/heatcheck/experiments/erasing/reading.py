@@ -1,14 +1,12 @@
 """What a model says of a text and how it sees it: class probabilities, and the vector that it decides from.
 
-The vector is the one the model classifies: a transformer's last state at the token that it reads out, the
-attention-weighted mean of our encoders, for any other classifier the mean word embedding.
+The vector is the one the model classifies: a transformer's last state at the token that it reads out (of one that reads
+all, their mean), the attention-weighted mean of our encoders, for any other classifier the mean word embedding.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -17,7 +15,7 @@ from torch import Tensor
 from heatcheck.batch import Batch, trim
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.models.encoders import masked_mean
-from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor, encoded_tokens
 from heatcheck.models.readout import readout_only
 
@@ -47,20 +45,10 @@ def _read_transformer(model: HuggingFaceClassifier, batch: Batch) -> Reading:
         probs = model.probs(model.predict(batch))
     if not seen or seen[0].dim() != 3:  # a network that hides its body
         return Reading(probs, masked_mean(model.embed(batch), batch.mask))
-    vector = seen[0][:, -1 if model.left else 0]
     windows = model.windows(batch)
+    mask = batch.mask if windows is None else windows.mask
+    vector = seen[0][:, -1 if model.left else 0] if model.reads_one else masked_mean(seen[0], mask)
     return Reading(probs, vector if windows is None else windows.mean(vector))
-
-
-@contextlib.contextmanager
-def last_states(network: Any) -> Iterator[list[Tensor]]:
-    """Collects what the body hands to the head, in the model's own layout."""
-    seen: list[Tensor] = []
-    hook = network.base_model.register_forward_hook(lambda module, inputs, output: seen.append(output[0]))
-    try:
-        yield seen
-    finally:
-        hook.remove()
 
 
 def read_in_pieces(model: Predictor, batch: Batch) -> Reading:
