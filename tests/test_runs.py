@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from heatcheck.data.sources import Columns
 from heatcheck.errors import InputError
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
+from heatcheck.request import Request
 from heatcheck.results import TABLES
-from tests.toys import review_rows, write_reviews
+from heatcheck.runner import known_labels
+from tests.toys import random_examples, review_rows, small_subject, write_reviews
 
 QUICK = {"spec": ModelSpec(embedding_width=16, hidden=8), "recipe": Recipe(epochs=2, vectors="none"), "threads": 1}
 
@@ -80,6 +83,17 @@ def test_another_run_in_the_same_folder_is_refused(audited):
         heatcheck.audit(data=data, out=run.folder / "notes", **QUICK)
 
 
+@pytest.mark.parametrize("limit", [0, -1, 2.5, True, "3"])
+def test_a_limit_that_is_no_number_of_texts_is_refused(limit, tmp_path):
+    sentence = f"limit {limit!r} is not a whole number above 0. Say how many texts to take, or leave it out."
+    with pytest.raises(InputError) as caught:
+        Request(limit=limit)
+    assert str(caught.value) == sentence
+    with pytest.raises(InputError) as caught:
+        heatcheck.run("performance", data="imdb", limit=limit, out=tmp_path / "run")
+    assert (str(caught.value), list(tmp_path.iterdir())) == (sentence, [])
+
+
 def test_a_given_model_is_tested_on_all_of_a_file_it_was_not_trained_on(audited, tmp_path):
     _, run = audited
     (model,) = (run.folder / "steps").glob("train-*")
@@ -102,6 +116,33 @@ def test_texts_that_a_given_model_was_trained_on_are_never_tested(audited, tmp_p
             f"{sizes['test'] + extra} of {sum(sizes.values()) + extra} rows can be tested, "
             f"{sizes['train'] + sizes['dev']} are not: the model was trained on them."
         )
+
+
+def test_labels_may_be_the_numbers_of_the_models_classes(audited, tmp_path):
+    _, run = audited
+    (model,) = (run.folder / "steps").glob("train-*")
+    texts = review_rows(12, seed=9)
+    found = {}
+    for kind, names in {"names": ("bad", "good"), "numbers": ("0", "1")}.items():
+        file = tmp_path / f"{kind}.csv"
+        file.write_text("text,label\n" + "".join(f"{text},{names[label == 'good']}\n" for text, label in texts))
+        examples = heatcheck.run("performance", model, file, out=tmp_path / kind, threads=1).examples
+        found[kind] = dict(zip(examples.text, examples.label, strict=True))
+    assert found["numbers"] == found["names"] == dict(texts)
+
+
+@pytest.mark.parametrize(
+    ("classes", "more"),
+    [
+        (("bad", "good"), {"0": "bad", "1": "good"}),
+        (("0", "1"), {}),
+        (("1", "2"), {}),  # a 1 is the class of that name, so a 0 is not the first class
+        (("-1", "1"), {}),
+    ],
+)
+def test_numbers_stand_for_classes_only_where_no_class_is_called_by_one(classes, more):
+    subject = replace(small_subject(random_examples(8)), labels=classes)
+    assert known_labels(subject) == {name: name for name in classes} | more
 
 
 def test_labels_that_the_model_does_not_know_are_refused(audited, tmp_path):

@@ -45,6 +45,10 @@ class Request:
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed {self.seed} is not between 0 and 2³² − 1.")
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            raise InputError(
+                f"limit {self.limit!r} is not a whole number above 0. Say how many texts to take, or leave it out."
+            )
 
     def config(self, experiment: str) -> Any:
         return self.configs.get(experiment) or EXPERIMENTS[experiment].config()

@@ -179,11 +179,11 @@ def load_data(request: Request, given: Subject[Any] | None = None) -> Dataset:
 
 
 def known_labels(given: Subject[Any]) -> dict[str, str]:
-    """What a label column may say. A transformer's classes have numbers too, and files often hold those."""
+    """What a label column may say. Classes have numbers too, and files often hold those; where a number is the name of
+    a class, as in 1 to 5 stars, numbers are names only."""
     names = {label: label for label in given.labels}
-    if given.spec.task == "any":
-        names |= {str(i): label for i, label in enumerate(given.labels) if str(i) not in names}
-    return names
+    numbers = {str(i): label for i, label in enumerate(given.labels)}
+    return names if names.keys() & numbers.keys() else names | numbers
 
 
 def train_step(request: Request, data: Dataset, store: Store, progress: Progress) -> Path:

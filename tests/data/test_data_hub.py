@@ -68,6 +68,15 @@ def test_class_names_keep_the_data_sets_order(datasets: ModuleType, monkeypatch:
     assert {name: len(p) for name, p in data.splits.items()} == {"train": 9 - 1, "dev": 2, "test": 2}
     assert data.notes[-1] == "Not used, since its labels are not published: test."
     assert load("hf:any", labels={"1": "bad", "0": "good"}).labels == ("bad", "good")
+    models = {
+        "neg": "neg",
+        "pos": "pos",
+        "0": "neg",
+        "1": "pos",
+    }  # a model's classes go by their names, not its numbers
+    assert [e.label for e in load("hf:any", labels=models).splits["test"]] == [1, 0]
+    with pytest.raises(InputError, match="6 with a label that is not one of pos, mixed, 0, 1"):
+        load("hf:any", labels={"pos": "pos", "mixed": "mixed", "0": "pos", "1": "mixed"})
 
 
 def test_second_part_may_be_a_configuration(datasets: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,10 +97,11 @@ def spellings(name: str) -> list[tuple[str, ...]]:
 
 
 def _class_names(parts: dict[str, Any], label: str, labels: Labels | None) -> tuple[str, ...] | None:
-    """The names that the data set itself gives to its label numbers, unless the user names the numbers."""
+    """The names that the data set itself gives to its label numbers, unless `labels` knows none of them, but numbers.
+    Where it knows names and numbers, as of a model's classes, that model may number them in another order."""
     feature = next(iter(parts.values())).features[label]
     names = getattr(feature, "names", None)
-    if names is None or (labels is not None and not set(labels) <= set(names)):
+    if names is None or (labels is not None and not set(labels) & set(names)):
         return None
     return tuple(names)
 
