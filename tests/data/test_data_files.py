@@ -165,7 +165,13 @@ def test_splits_as_given_and_what_is_missing_is_cut() -> None:
         {"train": 0, "dev": 0, "test": 20},
         ("There is no train split: a model can be tested on this data, not trained.",),
     )
-    assert splits_of(["train"] * 20)[0] == {"train": 16, "dev": 2, "test": 2}
+    assert splits_of(["train"] * 20) == (
+        {"train": 16, "dev": 2, "test": 2},
+        (
+            "Every row is called train (column 'split'), so that was not used.",
+            "Split by us into train, dev and test (80/10/10, stratified, seed 0).",
+        ),
+    )
 
 
 def test_split_column_that_is_none() -> None:

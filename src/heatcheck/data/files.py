@@ -20,6 +20,7 @@ from heatcheck.data.splits import TENTH, Parts, cut, three_way
 from heatcheck.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no file can then store
+ALL_TRAIN = "Every row is called train"  # how a note begins
 ROWS_NAMED = 5  # how many bad rows of a kind an error names
 Labels = Mapping[str, str]  # value in the file -> class name; the classes stand in this order
 
@@ -59,7 +60,8 @@ def table_to_dataset(
     names = _class_names(table, rows, found, labels)
     examples = _examples(rows, names, labels)
     splits, split_notes = arrange(examples, seed)
-    notes = [note for note in (guessed, ignored, skipped, *split_notes) if note]
+    learned = f"{ALL_TRAIN} (column {found.split!r}), so that was not used." if _all_train(examples) else None
+    notes = [note for note in (guessed, ignored, skipped, learned, *split_notes) if note]
     task = "single" if found.pair is None else "pair"
     own = any(split in (DEV, TEST) for _, split in examples)  # else `arrange` cut them
     return Dataset(name, task, names, splits, own_splits=own, notes=tuple(notes))
@@ -172,11 +174,11 @@ def _half_a_character(column: str | None) -> str:
 
 def _counted(bad: Mapping[str, Sequence[int]]) -> str:
     total = sum(len(numbers) for numbers in bad.values())
-    kinds = [f"{len(numbers)} with {kind} ({_places(numbers)})" for kind, numbers in bad.items()]
+    kinds = [f"{len(numbers)} with {kind} ({places(numbers)})" for kind, numbers in bad.items()]
     return f"{total} {'row' if total == 1 else 'rows'} cannot be used: {'; '.join(kinds)}"
 
 
-def _places(numbers: Sequence[int]) -> str:
+def places(numbers: Sequence[int | str]) -> str:
     first = ", ".join(str(n) for n in numbers[:ROWS_NAMED])
     return f"row{'s' if len(numbers) > 1 else ''} {first}{', ...' if len(numbers) > ROWS_NAMED else ''}"
 
@@ -236,6 +238,10 @@ def _usable_split(table: Table, found: Columns, given: Columns) -> tuple[Columns
             f"{table.name}: column {found.split!r} (--split) has no train, dev or test in it, but {', '.join(values)}."
         )
     return replace(found, split=None), f"Column {found.split!r} holds no train, dev or test and was not used as split."
+
+
+def _all_train(examples: Sequence[tuple[Example, str | None]]) -> bool:
+    return all(split == TRAIN for _, split in examples)
 
 
 def arrange(examples: Sequence[tuple[Example, str | None]], seed: int) -> tuple[Parts, list[str]]:
