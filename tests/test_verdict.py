@@ -17,7 +17,7 @@ TAU, LOO, PERMUTATION, ADVERSARY = TESTS
 def table(*rows: tuple[str, str, str | None, float, float, float]) -> pd.DataFrame:
     names = ["measure", "statistic", "setting", "value", "low", "high"]
     frame = pd.DataFrame(rows, columns=names)
-    return frame.assign(example_id=None, group=None, n=100, subject="attention", reason=None)
+    return frame.assign(example_id=None, group=None, n=100, subject="attention", reason=None, at=0.01)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,38 @@ def test_the_whole_interval_decides(test, low, high, outcome):
     (finding,) = found["findings"]
     assert finding["outcome"] == outcome
     assert f"[{low:.2f}, {high:.2f}]" in finding["finding"] or f"[{low:.3f}, {high:.3f}]" in finding["finding"]
+
+
+def test_fewer_than_ten_texts_carry_no_verdict():
+    scores = table((PERMUTATION.measure, PERMUTATION.statistic, PERMUTATION.setting, 0.3, 0.2, 0.4))
+    assert verdict(scores.assign(n=10))["findings"][0]["outcome"] == "passes"
+    (few,) = verdict(scores.assign(n=9))["findings"]
+    assert few["outcome"] == "cannot tell"
+    assert few["meaning"] == "Fewer than 10 texts cannot carry a verdict, whatever their interval."
+    assert {f["outcome"] for f in verdict(erased(good=(0.3, 0.4), bad=(-0.2, 0.0)).assign(n=9))["findings"]} == {
+        "cannot tell"
+    }
+
+
+def test_an_output_that_may_move_far_is_not_the_same():
+    scores = table((ADVERSARY.measure, ADVERSARY.statistic, ADVERSARY.setting, 0.55, 0.5, 0.6))
+    assert "with the same output, within 0.01, is at JSD 0.55" in verdict(scores)["findings"][0]["finding"]
+    assert verdict(scores.assign(at=0.05))["findings"][0]["outcome"] == "fails"
+    (far,) = verdict(scores.assign(at=0.5))["findings"]
+    assert (far["outcome"], far["meaning"]) == (
+        "cannot tell",
+        "An output that may move by 0.5 is another one: test with 0.05.",
+    )
+
+
+def test_where_no_order_changes_the_output_none_is_judged():
+    rows = erased(good=(0.3, 0.4), bad=(-0.2, 0.0))
+    raw = rows[rows.setting == "delete:normalised"].iloc[:1].assign(setting="delete", subject="best found")
+    for best, outcomes in ((0.2, ["passes", "fails"]), (0.006, ["cannot tell", "cannot tell"])):
+        found = verdict(pd.concat([rows, raw.assign(value=best)], ignore_index=True))
+        assert [f["outcome"] for f in found["findings"]] == outcomes
+    assert "lowers the probability of the class by 0.006" in found["findings"][0]["meaning"]
+    assert found["headline"] == "No method is shown to name the words that the output rests on."
 
 
 def test_the_headline_counts_failures_and_never_averages():

@@ -1,6 +1,7 @@
 """From a number with its interval to a sentence: passes, fails, or cannot tell.
 
-A test fails or passes only if its whole 95% interval lies on one side of the threshold. No torch here.
+A test fails or passes only if its whole 95% interval lies on one side of the threshold, and comes from ten texts at
+least: of fewer, intervals by resampling are too narrow (of two they hold the truth half of the time). No torch here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pandas as pd
 from heatcheck.method_names import with_names
 
 LN2 = math.log(2)  # the largest JSD
+FEWEST = 10  # texts that can carry a verdict
 LOWER_BOUNDS = ("search", "published")  # solvers that can prove a failure, never a pass
 
 
@@ -28,10 +30,11 @@ class Test:
     threshold: float
     good: str  # "above" or "below"
     question: str
-    finding: str  # with {value}, {low}, {high}, {n}
+    finding: str  # with {value}, {low}, {high}, {n}, and {at}
     passes: str
     fails: str
     subject: str | None = None  # whose rows, where several methods were measured
+    same_within: float | None = None  # the largest change of output (a row's `at`) that is still "the same"
 
 
 @dataclass(frozen=True)
@@ -81,12 +84,16 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
     meanings = {
         "passes": test.passes,
         "fails": test.fails,
-        "cannot tell": "The interval holds the threshold: more texts are needed to tell.",
+        "cannot tell": unsure(int(row["n"])),
     }
     if row["setting"] in LOWER_BOUNDS and outcome == "passes":
         outcome = "cannot tell"
         meanings[outcome] = "The search found nothing far, but it is a search: something farther may exist."
-    sentence = test.finding.format(value=Number(value), low=Number(low), high=Number(high), n=int(row["n"]))
+    if test.same_within is not None and row["at"] > test.same_within:
+        outcome = "cannot tell"
+        meanings[outcome] = f"An output that may move by {row['at']:g} is another one: test with {test.same_within:g}."
+    numbers = {"value": Number(value), "low": Number(low), "high": Number(high)}
+    sentence = test.finding.format(**numbers, n=int(row["n"]), at=row["at"])
     if row["setting"] in LOWER_BOUNDS:
         sentence += " This is a lower bound: a search found it, no certificate."
     return Finding(
@@ -102,6 +109,11 @@ def judge(test: Test, scores: pd.DataFrame) -> Finding | None:
         test.threshold,
         test.subject or "attention",
     )
+
+
+def unsure(n: int, holds: str = "The interval holds the threshold: more texts are needed to tell.") -> str:
+    """Why a number is on neither side."""
+    return holds if n >= FEWEST else f"Fewer than {FEWEST} texts cannot carry a verdict, whatever their interval."
 
 
 def _undefined(test: Test, row: pd.Series) -> Finding:
@@ -124,7 +136,7 @@ def _undefined(test: Test, row: pd.Series) -> Finding:
 
 
 def _outcome(test: Test, low: float, high: float, n: int) -> str:
-    if n < 2 or low <= test.threshold <= high:
+    if n < FEWEST or low <= test.threshold <= high:
         return "cannot tell"
     return "passes" if (low > test.threshold) == (test.good == "above") else "fails"
 
@@ -162,10 +174,10 @@ class Estimate(NamedTuple):
 
     def against(self, threshold: float) -> str:
         """
-        >>> Estimate(0.2, 0.1, 0.3, 9).against(0.05), Estimate(0.2, 0.1, 0.3, 9).against(0.3)
+        >>> Estimate(0.2, 0.1, 0.3, 90).against(0.05), Estimate(0.2, 0.1, 0.3, 90).against(0.3)
         ('above', 'cannot tell')
         """
-        if self.n < 2 or self.low <= threshold <= self.high:
+        if self.n < FEWEST or self.low <= threshold <= self.high:
             return "cannot tell"
         return "above" if self.low > threshold else "below"
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from heatcheck.findings import Estimate, Finding, Mean, means_of, over_all_texts
+from heatcheck.findings import FEWEST, Estimate, Finding, Mean, means_of, over_all_texts, unsure
 from heatcheck.results import ALL_SEEDS
 
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
@@ -79,7 +79,7 @@ def best_liar(scores: pd.DataFrame) -> Liar | None:
 
 def as_in_verdict(apart: Mapping[Key, float], moved: Mapping[Key, float]) -> Key:
     """Which one the verdict would be about, by mean JSD and TVD of other texts; the farthest, if none is far."""
-    jsds, tvds = ({key: Estimate(x, x, x, 2) for key, x in means.items()} for means in (apart, moved))
+    jsds, tvds = ({key: Estimate(x, x, x, FEWEST) for key, x in means.items()} for means in (apart, moved))
     liar = _best(_liars(jsds, tvds, FAR))
     return (liar.name, liar.at) if liar else max(apart, key=lambda key: apart[key])
 
@@ -148,7 +148,7 @@ def _cheapest(liar: Liar) -> Finding:
             "The adversaries that look elsewhere also answer differently. That is what these trainings found; a better "
             "liar may exist.",
         ),
-        "cannot tell": ("cannot tell", "The interval holds the threshold: more texts are needed to tell."),
+        "cannot tell": ("cannot tell", unsure(price.n)),
     }[side]
     than = f"{price.written(3)} beyond what imitation alone does"
     if liar.honest is None:
@@ -209,16 +209,16 @@ def _nothing_to_imitate(uninformed: Estimate) -> Finding:
 def _nobody_far(apart: Adversaries, far: float) -> Finding:
     farthest = max(apart.values(), key=lambda jsd: jsd.value)
     said = f"the farthest is at a mean JSD of {farthest}; far is beyond {far:.2f}."
-    unsure = farthest.value > far
+    open_yet = farthest.value > far
     return Finding(
         "trained_adversary",
         "cannot tell",
         QUESTION,
         f"It is not sure that any adversary moved attention far: {said}"
-        if unsure
+        if open_yet
         else f"No adversary moved attention far: {said}",
-        "The interval holds the threshold: more texts are needed to tell."
-        if unsure
+        unsure(farthest.n)
+        if open_yet
         else "That none was found is no proof that none exists: train with larger λ, or for longer.",
         "trained_adversary_jsd",
         *farthest[:3],
@@ -308,7 +308,7 @@ def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
             "Adversaries that look elsewhere lose the model's output, more than half way to one who has read nothing. "
             "That is what these trainings found; a better liar may exist.",
         ),
-        "cannot tell": ("cannot tell", "The interval holds the threshold: more texts are needed to tell."),
+        "cannot tell": ("cannot tell", unsure(best.relative.n)),
     }[best.relative.against(HALF_WAY)]
 
 

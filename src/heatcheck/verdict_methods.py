@@ -1,9 +1,10 @@
 """Which explanation method may be shown? Judged by what happens when the words it names are erased.
 
-A method's order is compared with random orders of the same words, text by text, as a share of what is possible
-between the worst and the best order found. It passes if the 95% interval of the mean gain is above 0, and fails if it
-ends below 0.05, a twentieth of what is possible. One that is not ranked (it misses its own sum, or changes with the
-seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py. No torch here.
+A method's order is compared with random orders of the same words, text by text, as a share of what is possible between
+the worst and the best order found. It passes if the 95% interval of the mean gain is above 0, and fails if it ends
+below 0.05, a twentieth of what is possible. Where even the best order found lowers the probability of the class by less
+than 0.05, there is nothing to find, and no order is judged. One that is not ranked (it misses its own sum, or changes
+with the seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py. No torch here.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Number, Test, judge
+from heatcheck.findings import FEWEST, Finding, Number, Test, judge, unsure
 from heatcheck.method_names import listed, method_name
-from heatcheck.results import ALL_METHODS, RANDOM
+from heatcheck.results import ALL_METHODS, BEST, RANDOM
 from heatcheck.verdict_checks import check_headlines, judge_checks
 
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
 ERASED = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}
 SMALL_GAIN = 0.05
+SMALL_CHANGE = 0.05  # of the probability, by the best order found
 # Methods whose scores have no sign, and what that costs them here.
 UNSIGNED = ("attention", "rollout", "flow", "value_zeroing", "gradient", "saliency", "smooth_grad", "leave_one_out")
 WITHOUT_SIGN = " It has no signs: words that speak against the class stand among those that speak for it."
@@ -47,7 +49,10 @@ def judge_methods(scores: pd.DataFrame) -> list[Finding]:
     gains = _means(scores, "gain_over_random", operator)
     reached = _means(scores, "aopc_comprehensiveness", f"{operator}:normalised").set_index("subject")["value"]
     ranked = gains[gains["reason"].isna()].sort_values("value", ascending=False)
-    found = [_judge_one(row, reached, REMOVING[operator]) for _, row in ranked[ranked["value"].notna()].iterrows()]
+    best = _means(scores, "aopc_comprehensiveness", operator).set_index("subject")["value"].get(BEST)
+    found = [
+        _judge_one(row, reached, REMOVING[operator], best) for _, row in ranked[ranked["value"].notna()].iterrows()
+    ]
     found += _without_value(gains[gains["value"].isna()])
     return [*found, *([] if agreement is None else [agreement]), *judge_checks(scores)]
 
@@ -84,20 +89,22 @@ def _without_value(rows: pd.DataFrame) -> list[Finding]:
     ]
 
 
-def _judge_one(row: pd.Series, reached: pd.Series, removing: str) -> Finding:
+def _judge_one(row: pd.Series, reached: pd.Series, removing: str, best: float | None) -> Finding:
     subject, value, n = str(row["subject"]), float(row["value"]), int(row["n"])
     low, high = (value if pd.isna(row[side]) else float(row[side]) for side in ("low", "high"))
     outcome = "cannot tell"
-    if n > 1 and low > 0:
+    if n >= FEWEST and low > 0:
         outcome = "passes"
-    elif n > 1 and high < SMALL_GAIN:
+    elif n >= FEWEST and high < SMALL_GAIN:
         outcome = "fails"
     meaning = {
         "passes": f"{removing} the words it names changes the output more than {removing.lower()} random words.",
         "fails": f"{removing} the words it names changes the output hardly more than {removing.lower()} random words, "
         "if at all." + (WITHOUT_SIGN if subject.partition("(")[0] in UNSIGNED else ""),
-        "cannot tell": "It cannot be told from random words with these texts: more are needed.",
+        "cannot tell": unsure(n, "It cannot be told from random words with these texts: more are needed."),
     }[outcome]
+    if best is not None and best < SMALL_CHANGE:
+        outcome, meaning = "cannot tell", _nothing_to_find(best)
     name = method_name(subject)
     between = f"{name} reaches {Number(reached[subject]):.2f} and random words {Number(reached[RANDOM]):.2f}"
     gain = f"{Number(value):.2f} [{Number(low):.2f}, {Number(high):.2f}]"
@@ -113,6 +120,13 @@ def _judge_one(row: pd.Series, reached: pd.Series, removing: str) -> Finding:
         high,
         0.0,
         subject=subject,
+    )
+
+
+def _nothing_to_find(best: float) -> str:
+    return (
+        f"Whatever words are removed, the output hardly changes: the best order found lowers the probability of the "
+        f"class by {Number(best):.3f}. It does not rest on words that any method could name."
     )
 
 

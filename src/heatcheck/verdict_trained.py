@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Mean, means_of, one_mean, over_all_texts
+from heatcheck.findings import FEWEST, Finding, Mean, means_of, one_mean, over_all_texts, unsure
 from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict_adversaries import judge_adversaries
 
@@ -65,7 +65,10 @@ def _needed(means: pd.DataFrame) -> Iterator[Finding]:
             f"With equal weights on all words the model does as well, within {margin:g}: attention is not needed here, "
             "and weights that are not needed explain nothing.",
         ),
-        "cannot tell": ("cannot tell", f"The interval holds the margin of {margin:g}: more texts or seeds are needed."),
+        "cannot tell": (
+            "cannot tell",
+            unsure(added.found.n, f"The interval holds the margin of {margin:g}: more texts or seeds are needed."),
+        ),
     }[added.found.against(margin)]
     if not _learned(means, "uniform_balanced_accuracy"):
         outcome, meaning = "cannot tell", NOT_LEARNED
@@ -92,16 +95,18 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         return
     found = added.found
     outcome = "cannot tell"
-    if found.n > 1 and found.low > 0:
+    if found.n >= FEWEST and found.low > 0:
         outcome = "passes"
-    elif found.n > 1 and found.high < POINT:
+    elif found.n >= FEWEST and found.high < POINT:
         outcome = "fails"
     meaning = {
         "passes": "A model that reads every word alone does better when it is told these weights: they say which words "
         "matter, whatever the model.",
         "fails": "Told these weights, a model that reads every word alone does not do better by even one point of F1: "
         "they do not say which words matter.",
-        "cannot tell": "Whether these weights help cannot be told with these texts and seeds: more are needed.",
+        "cannot tell": unsure(
+            found.n, "Whether these weights help cannot be told with these texts and seeds: more are needed."
+        ),
     }[outcome]
     if not _learned(means, "guided_balanced_accuracy"):
         outcome, meaning = "cannot tell", NOT_LEARNED

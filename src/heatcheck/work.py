@@ -26,7 +26,7 @@ from heatcheck.experiments import EXPERIMENTS, Experiment
 from heatcheck.experiments.explained import Explained, explain_texts, usable, write_notes
 from heatcheck.experiments.trained.jobs import Job
 from heatcheck.experiments.trained.models import Trained
-from heatcheck.explain import audited, method, packages
+from heatcheck.explain import audited, distinct, packages
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
@@ -83,19 +83,6 @@ def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...],
         except InputError as error:
             notes.append(f"{name} was left out: {error}")
     return tuple(served), notes
-
-
-def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """
-    >>> distinct(("kernel_shap", "lime", "shap", "lime"))
-    ('kernel_shap', 'lime')
-    """
-    kept: dict[str, Method] = {}
-    for name in names:
-        chosen = method(name)
-        if all(chosen is not other and chosen != other for other in kept.values()):
-            kept[name] = chosen
-    return tuple(kept)
 
 
 def methods_of(configs: Mapping[str, Any]) -> list[str]:

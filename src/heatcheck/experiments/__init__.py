@@ -10,7 +10,7 @@ from typing import Any
 from heatcheck.batch import Example
 from heatcheck.data.reading import Reader
 from heatcheck.experiments.adversarial_attention import AdversarialConfig, adversarial_attention, check_solver
-from heatcheck.experiments.agreement import AgreementConfig, agreement, marks_note
+from heatcheck.experiments.agreement import AgreementConfig, agreement, check_methods, marks_note
 from heatcheck.experiments.attefa import (
     AtteFaConfig,
     attefa,
@@ -140,6 +140,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Do explanation methods rank the words alike?",
         "Neely et al. 2022",
+        check=check_methods,
         explained=True,
         notes=marks_note,
     ),

@@ -28,7 +28,7 @@ from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import predicted_names, value_or_reason, why_undefined
-from heatcheck.explain import method
+from heatcheck.explain import distinct, method
 from heatcheck.measure.agreement import kendall_top_k, pearson, rbo, spearman, topk_overlap
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.subject import Subject
@@ -85,12 +85,22 @@ def agreement(
         yield from _means(ranked, texts, found[0][1])
 
 
+def check_methods(config: AgreementConfig, task: str, n_labels: int) -> None:
+    """Before anything is explained, if methods were named."""
+    if config.methods:
+        _check_several(config.methods)
+
+
 def compared_methods(config: AgreementConfig, explained: Explained) -> tuple[str, ...]:
     names = explained.chosen(config.methods)
-    if len(names) < 2:
-        there = f"only {names[0]}" if names else "none"
-        raise InputError(f"agreement compares methods, and there is {there}. Give two or more.")
+    _check_several(names)
     return names
+
+
+def _check_several(names: Sequence[str]) -> None:
+    if len(known := distinct(names)) < 2:
+        there = f"only {known[0]}" if known else "none"
+        raise InputError(f"agreement compares methods, and there is {there}. Give two or more.")
 
 
 class Texts(NamedTuple):

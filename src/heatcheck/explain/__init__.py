@@ -95,6 +95,19 @@ def audited(model: Any) -> tuple[str, ...]:
     return tuple(name for name in AUDITED if method(name).serves(model) and not (one_layer and name == "rollout"))
 
 
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """
+    >>> distinct(("kernel_shap", "lime", "shap", "lime"))
+    ('kernel_shap', 'lime')
+    """
+    kept: dict[str, Method] = {}
+    for name in names:
+        chosen = method(name)
+        if all(chosen is not other and chosen != other for other in kept.values()):
+            kept[name] = chosen
+    return tuple(kept)
+
+
 def packages(names: Sequence[str]) -> dict[str, Any]:
     """What methods of other packages depend on: which packages, and which versions. Ours change with our own."""
     theirs = entry_points(frozenset(EXPLAINERS))
