@@ -10,6 +10,7 @@ import pytest
 
 import heatcheck
 from heatcheck.api import default_limit, make_request
+from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import RepeatabilityConfig
 from heatcheck.models.pretrained import TransformerSpec
@@ -63,6 +64,19 @@ def test_a_model_that_is_to_be_trained_gets_the_battery_of_its_kind(spec, first,
     request = make_request(None, "movie-reviews", 9, 0, {} if spec is None else {"spec": spec})
     assert battery(None, request.spec)[0] == first
     assert default_limit(None, spec) == limit
+
+
+def test_one_method_is_audited_alone_and_compared_with_nothing(tmp_path):
+    rows = [(text, ("no", "yes")[i % 2]) for i, text in enumerate(TEXTS)]
+    data = table(tmp_path / "texts.csv", ["text", "label"], rows)
+    configs = explaining_configs("occlusion", audit=True)
+    run = heatcheck.audit(predict, data, out=tmp_path / "run", configs=configs, threads=1)
+    assert "agreement" not in run.description["settings"]["experiments"]
+    assert "gain_over_random" in set(run.scores.measure)
+    twice = {"configs": explaining_configs("lime,lime"), "threads": 1}
+    with pytest.raises(InputError, match="agreement compares methods, and there is only lime"):
+        heatcheck.run("agreement", predict, data, out=tmp_path / "other", **twice)
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_audit_finds_its_folder_again_and_leaves_those_of_others_alone(tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of
+from heatcheck.explain import distinct
 from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
@@ -131,6 +132,8 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
         return isinstance(given.model, needs) if given is not None else may_offer(request.spec, needs)
 
     asked = request.experiments or tuple(name for name in battery(given, request.spec) if served(name))
+    if not request.experiments and len(distinct(request.config("agreement").methods)) == 1:
+        asked = tuple(name for name in asked if name != "agreement")  # there is nothing to compare it with
     company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
     return tuple(dict.fromkeys(name for names in company for name in names))
 
