@@ -51,6 +51,22 @@ def test_functions_and_bare_models_are_checked_too():
         check_explainer("gradient", predict, SINGLES)
 
 
+def test_a_function_is_given_single_texts_unless_the_examples_are_pairs():
+    asked: list[Any] = []
+
+    def predict(texts: list[str]) -> list[list[float]]:
+        """As the README's: a pair has no `lower`."""
+        asked.extend(texts)
+        shares = [(t.lower().count("good") + 1) / (len(t.split()) + 2) for t in texts]
+        return [[1 - p, p] for p in shares]
+
+    check_model(predict)
+    check_explainer("occlusion", predict)
+    assert {type(text) for text in asked} == {str}
+    with pytest.raises(InputError, match="'tuple' object has no attribute 'lower'"):
+        check_model(predict, MIXED)
+
+
 def toy_and_batch():
     examples = random_examples(5)
     vocabulary = vocabulary_of(examples, 2)

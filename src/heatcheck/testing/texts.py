@@ -16,6 +16,7 @@ from heatcheck.batch import TOKEN_FIELDS, Batch, Example, replace_tokens, rows, 
 from heatcheck.data.reading import collate
 from heatcheck.data.vocabulary import MARKS, Vocabulary
 from heatcheck.errors import InputError
+from heatcheck.models.blackbox import BlackBox
 from heatcheck.models.given import subject_of
 from heatcheck.models.protocols import KnowsWords
 from heatcheck.models.subject import Subject
@@ -47,13 +48,15 @@ def model_and_batch(model: Any, examples: Sequence[Example] | Batch | None) -> t
 
 
 def default_examples(subject: Subject[Any]) -> list[Example]:
-    """Single texts, pairs, or both; of words that the model knows, as unknown ones are all alike to it."""
+    """Single texts, pairs, or both; of words that the model knows, as unknown ones are all alike to it. A function
+    gets single texts: most are written for strings, and are not made wrong by that."""
     texts: tuple[str, ...] = TEXTS
     if isinstance(subject.reader, Vocabulary):
         known = subject.reader.words[len(MARKS) :]
         texts = tuple(" ".join(known[(7 * i + k) % len(known)] for k in range(2 * i + 1)) for i in range(len(TEXTS)))
     second: dict[str, tuple[str | None, ...]] = {"single": (None,) * 5, "pair": texts[::-1], "any": (None, *texts[:4])}
-    pairs = zip(texts, second[subject.spec.task], strict=True)
+    task = "single" if isinstance(subject.model, BlackBox) else subject.spec.task
+    pairs = zip(texts, second[task], strict=True)
     return [Example(f"text {i}", text, 0, pair) for i, (text, pair) in enumerate(pairs)]
 
 
