@@ -17,9 +17,10 @@ from heatcheck.errors import InputError
 from heatcheck.report import heatmap
 from heatcheck.report.said import said
 from heatcheck.report.scored import Heatmap, Part, Token
+from heatcheck.results import read_run, write_json
 
 from .browser import opened_in
-from .sample import EMOJI, EVIL, NASTY, spans
+from .sample import EMOJI, EVIL, NASTY, spans, write_sample
 from .sample_methods import write_methods_sample
 
 LABELS = ("<script>document.title='hacked'</script>", 'pos"it\u202eive\x00', "\x1b[2J😀")
@@ -150,10 +151,31 @@ def test_what_an_audit_says_in_a_line(tmp_path: Path):
     lines = said(tmp_path, ["gradient", "deep_lift_captum", "occlusion"])
     number = r"−?\d\.\d+"
     agreement, erasure = lines["gradient"].split("; ")
-    assert re.fullmatch(f"agrees with 13 other methods at a mean τ of {number}", agreement)
-    assert re.fullmatch(rf"comprehensiveness {number} \(delete\), {number} \(mask\)", erasure)
+    assert re.fullmatch(f"mean τ with 13 other methods: {number}", agreement)
+    each = [rf"{number} \({way}, random words: 0\.3\d\)" for way in ("delete", "mask")]
+    assert re.fullmatch(rf"comprehensiveness {each[0]}, {each[1]}", erasure)
     assert lines["deep_lift_captum"].endswith("; not ranked: misses the sum it promises by 45% (median)")
     assert lines["occlusion"].startswith("was not tested there; tested: attention, attention_x_gradient, deep_lift,")
+
+
+def test_an_audits_verdict_on_a_method_comes_first_what_failed_before_the_rest(tmp_path: Path):
+    """`sample` has findings on attention, which older runs do not name; another one is made of each kind."""
+    run = write_sample(tmp_path, how_many=4)
+    about = read_run(run)
+    added = [
+        {"experiment": "erasure", "subject": subject, "outcome": outcome, "question": f"Is {subject} good?"}
+        for subject, outcome in (("gradient", "passes"), ("lime(samples=9)", "fails"), ("all methods", "fails"))
+    ]
+    findings = [*(f for f in about["verdict"]["findings"] if f["experiment"] != "performance"), *added]
+    write_json(run / "run.json", about | {"verdict": {"headline": "", "findings": findings}})
+    lines = said(run, ["attention", "gradient", "lime(samples=9)", "occlusion"])
+    assert lines["attention"] == (
+        "fails: “Does attention agree with gradients?”, “Could another heatmap explain the same output?”; "
+        "cannot tell: “Does shuffling attention change the output?”"
+    )
+    assert lines["gradient"] == "passes: “Is gradient good?”"
+    assert lines["lime(samples=9)"] == "fails: “Is lime(samples=9) good?”"
+    assert lines["occlusion"] == "was not tested there; tested: attention, gradient, lime(samples=9)"
 
 
 def printed(*heatmaps: Heatmap, **settings: object) -> str:

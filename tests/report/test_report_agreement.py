@@ -189,7 +189,7 @@ def test_a_heatmap_beside_the_audit_marks_a_twin_whatever_else_was_measured(tmp_
         compared(folder, {"gradient_x_input": TWIN}, own, *methods)
         lines = said(folder, methods)
         assert [name for name, line in lines.items() if line.endswith(f"; {TWIN}")] == ["gradient_x_input"]
-        assert lines["gradient"] == "agrees with 1 other method at a mean τ of 0.50"
+        assert lines["gradient"] == "mean τ with 1 other method: 0.50"
     compared(tmp_path / "alone", {"gradient_x_input": TWIN}, {}, *methods[:2])
     assert [TWIN in line for line in said(tmp_path / "alone", methods[:2]).values()] == [False, True]
 

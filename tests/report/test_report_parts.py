@@ -252,5 +252,12 @@ def test_every_measure_of_the_report_has_a_range() -> None:
 
 
 def test_strip_stretches_to_values_beyond_the_range() -> None:
-    drawn = strip_drawing(Measure("m", "m", 0, 1), 3.0, 2.5, 3.5, 0.5)
+    drawn = strip_drawing(Measure("m", "m", 0, 1), 3.0, None, None, 0.5)
     assert '<line x1="296.0" x2="296.0" y1="6" y2="22" class="estimate">' in drawn
+
+
+def test_strip_stretches_to_the_whole_interval() -> None:
+    drawn = strip_drawing(Measure("m", "m", 0, 1), 0.9, -0.5, 1.5, 0.5)
+    assert '<line x1="4.0" x2="296.0" y1="14" y2="14" class="band">' in drawn
+    assert '<line x1="208.4" x2="208.4" y1="6" y2="22" class="estimate">' in drawn
+    assert all(f">{end}</text>" in drawn for end in ("−0.5", "1.5"))

@@ -15,6 +15,9 @@ from heatcheck.errors import InputError
 from heatcheck.report.markup import escape
 from heatcheck.report.visible import for_page
 
+PAGES = (".html", ".htm")
+OURS = '<meta name="generator" content="heatcheck">'  # in the frame of every page
+
 
 @cache
 def asset(name: str) -> str:
@@ -34,6 +37,23 @@ def framed(title: str, style: str, body: str, script: str | None = None) -> str:
 
 def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def check_page(path: Path, what: str) -> None:
+    """Said before the work, not after; nothing is made here. A page may take the place of a page, and of nothing else:
+    what is there may be the user's data."""
+    above = next((folder for folder in path.parents if folder.exists()), path.parent)
+    if path.is_dir() or not above.is_dir():
+        wrong = "Is a directory" if path.is_dir() else f"{above} is not a directory"
+        raise InputError(f"{path}: the {what} cannot be written ({wrong}). Give another --out.")
+    if path.exists() and path.suffix.lower() not in PAGES and not _is_ours(path):
+        raise InputError(f"{path}: is there and is no page: the {what} would replace it. Give another --out.")
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(1000).decode(errors="replace")
+    return start.startswith("<!doctype html>") and OURS in start
 
 
 def write_whole(path: Path, page: str, what: str) -> Path:

@@ -10,9 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from string import Template
 
-from heatcheck.errors import InputError
 from heatcheck.method_names import method_name
-from heatcheck.report.assets import asset, framed, write_whole
+from heatcheck.report.assets import asset, check_page, framed, write_whole
 from heatcheck.report.figures import MINUS, percent
 from heatcheck.report.markup import Markup, escape, join, tag
 from heatcheck.report.said import ABOUT
@@ -37,14 +36,12 @@ def page(heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> 
 
 
 def check_place(path: Path) -> None:
-    """Said before the work, not after; nothing is made here."""
-    above = next((folder for folder in path.parents if folder.exists()), path.parent)
-    if path.is_dir() or not above.is_dir():
-        wrong = "Is a directory" if path.is_dir() else f"{above} is not a directory"
-        raise InputError(f"{path}: the heatmap cannot be written ({wrong}). Give another --out.")
+    """Said before the work, not after."""
+    check_page(path, "heatmap")
 
 
 def write(path: Path, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> Path:
+    check_place(path)
     return write_whole(path, page(heatmaps, said), "heatmap")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from heatcheck.report.assets import asset, framed, write_whole
+from heatcheck.report.assets import asset, check_page, framed, write_whole
 from heatcheck.report.embed import chosen, payload
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, script_json, tag
@@ -51,6 +51,8 @@ def render(run_folder: Path) -> str:
 
 def write(run_folder: Path, to: Path | None = None) -> Path:
     """By default as report.html into the run's folder."""
+    if to is not None:
+        check_page(Path(to), "report")
     path = Path(to) if to is not None else Path(run_folder) / "report.html"
     return write_whole(path, render(run_folder), "report")
 

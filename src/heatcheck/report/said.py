@@ -1,11 +1,12 @@
-"""What an audit says of each explanation method, in one line: how far it agrees with others, how well it finds the
-words that matter, and whether it may be ranked."""
+"""What an audit says of each explanation method, in one line: which tests it fails, leaves open and passes, how far it
+agrees with others, how well it finds the words that matter, and whether it may be ranked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -35,8 +36,9 @@ def _aggregates(folder: Path) -> Run:
     return Run(about, rows.to_pylist(), [], scores.slice(0, 0), scores.slice(0, 0))
 
 
-def _compared(run: Run) -> list[str]:
-    return sorted({name for pair in _pairs(run) for name in pair})
+def _tested(run: Run) -> list[str]:
+    judged = {_subject(finding) for finding in _findings(run)} - {results.ALL_METHODS}
+    return sorted(judged.union(*_pairs(run)))
 
 
 def _pairs(run: Run) -> Pairs:
@@ -51,12 +53,29 @@ def _marks(run: Run) -> dict[str, str]:
 
 
 def _line(run: Run, method: str) -> str:
-    parts = [*_agreement(run, method), *_erasure(run, method)]
+    parts = [*_verdict(run, method), *_agreement(run, method), *_erasure(run, method)]
     mark = _marks(run).get(method)
     parts += [mark] if mark else []
     if parts:
         return "; ".join(parts)
-    return f"was not tested there; tested: {', '.join(_compared(run)) or 'none'}"
+    return f"was not tested there; tested: {', '.join(_tested(run)) or 'none'}"
+
+
+def _findings(run: Run) -> list[dict[str, Any]]:
+    return run.part("verdict").get("findings") or []
+
+
+def _subject(finding: dict[str, Any]) -> str:
+    """Older runs have findings on attention alone, and do not say so."""
+    return str(finding.get("subject", "attention"))
+
+
+def _verdict(run: Run, method: str) -> Iterator[str]:
+    """Questions of the tests by outcome, the worst first."""
+    for outcome in ("fails", "cannot tell", "passes"):
+        own = [f for f in _findings(run) if _subject(f) == method and f["outcome"] == outcome]
+        if own:
+            yield f"{outcome}: {', '.join('“' + f['question'] + '”' for f in own)}"
 
 
 def _agreement(run: Run, method: str) -> Iterator[str]:
@@ -68,7 +87,7 @@ def _agreement(run: Run, method: str) -> Iterator[str]:
         if rest is not None and rest not in marks and row["value"] is not None:
             others[rest] = row["value"]
     if others:
-        yield f"agrees with {count(len(others), 'other method')} at a mean τ of {figure(fmean(others.values()))}"
+        yield f"mean τ with {count(len(others), 'other method')}: {figure(fmean(others.values()))}"
 
 
 def _erasure(run: Run, method: str) -> Iterator[str]:
@@ -77,6 +96,8 @@ def _erasure(run: Run, method: str) -> Iterator[str]:
         row = rows.get((method, None))
         if variant.measure == "aopc_comprehensiveness" and (variant.setting or "").endswith(NORMALISED) and row:
             operator = str(variant.setting).removesuffix(NORMALISED)
-            found.append(f"{figure(row['value'])} ({operator})")
+            random = rows.get((results.RANDOM, None))
+            beside = f", random words: {figure(random['value'])}" if random else ""
+            found.append(f"{figure(row['value'])} ({operator}{beside})")
     if found:
         yield f"comprehensiveness {', '.join(found)}"

@@ -14,7 +14,7 @@ _LEFT, _RIGHT, _MIDDLE = 4, 296, 14
 def strip_drawing(
     about: Measure, value: float, low: float | None, high: float | None, threshold: float | None
 ) -> Markup:
-    given = [number for number in (value, threshold) if number is not None]
+    given = [number for number in (value, low, high, threshold) if number is not None]
     ends = (min(about.low, *given), max(about.high, *given))
 
     def at(number: float) -> float:

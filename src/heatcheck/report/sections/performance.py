@@ -18,7 +18,7 @@ def section(run: Run) -> Section | None:
     if not scores and not run.examples:
         return None
     body = join(
-        lead("The heatmaps of a model that fails at its task explain little, so this comes first."),
+        lead("The heatmaps of a model that fails at its task explain little: look at this before the rest."),
         tag("div", *(_big(row) for row in sorted(scores, key=_order)), class_="big-numbers") if scores else None,
         tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in _facts(run)), class_="facts"),
     )
