@@ -90,15 +90,42 @@ def test_an_audit_adds_what_it_says(heatcheck, model):
         "explain", "good film", "--model", model, "--method", "gradient,deep_lift_captum,occlusion", "--run", "run"
     )
     assert code == 0
-    assert re.search(r"\n  audit: agrees with 13 other methods at a mean τ of .*; comprehensiveness .* \(delete\)", out)
+    assert re.search(r"\n  audit: mean τ with 13 other methods: .*; comprehensiveness .* \(delete, ", out)
     assert re.search(r"\n  audit: .*not ranked: misses the sum it promises by 45% \(median\)\n", out)
     assert "\n  audit: was not tested there; tested: attention, " in out
     assert "audit: τ is 1 where" in out
     assert "note: run is an audit of bilstm-tanh, not of tiny." in err
-    assert "audit: agrees with 13" in Path("explanation.html").read_text()
+    assert "audit: mean τ with 13" in Path("explanation.html").read_text()
     about = json.loads(Path("run/run.json").read_text())
     Path("run/run.json").write_text(json.dumps(about | {"model": {"name": "tiny"}}))
     assert heatcheck("explain", "good", "--model", model, "--method", "gradient", "--run", "run")[2] == ""
+
+
+def test_an_audit_of_a_model_of_the_same_name_is_of_another_model(heatcheck):
+    """All BiLSTMs have one name; a transformer is called as its folder, which may move."""
+    for seed, folder in enumerate(("one/tiny", "two/tiny", "other")):
+        tiny_folder(Path(folder), "bert", ("bad", "good"), seed=seed)
+    shutil.copytree("one/tiny", "moved")
+    Path("data.csv").write_text("text,label\ngood film,good\nsad film,bad\nfine,good\n")
+    flags = ("--model", "one/tiny", "--data", "data.csv", "--threads", "1", "--methods", "gradient,attention")
+    assert heatcheck("run", "agreement", *flags, "--out", "run")[0] == 0
+    explain = ("explain", "good", "--method", "gradient", "--run", "run", "--model")
+    assert heatcheck(*explain, "one/tiny")[::2] == (0, "")
+    assert heatcheck(*explain, "moved")[::2] == (0, "")
+    assert heatcheck(*explain, "two/tiny")[2] == "note: run is an audit of another model called tiny (one/tiny).\n"
+    assert heatcheck(*explain, "other")[2] == "note: run is an audit of tiny, not of other.\n"
+
+
+def test_an_audit_of_a_function_is_known_by_its_name(heatcheck):
+    """Its fingerprint in a run holds its answers to the texts there."""
+    Path("judge.py").write_text(
+        "def predict(texts):\n    return [[0.2, 0.8] if 'good' in t else [0.9, 0.1] for t in texts]\n"
+    )
+    Path("data.csv").write_text("text,label\na good film,yes\nsad film,no\nfine good,yes\n")
+    box = ("--model", "python:judge:predict")
+    flags = ("--data", "data.csv", "--threads", "1", "--methods", "occlusion,leave_one_out", "--out", "run")
+    assert heatcheck("run", "agreement", *box, *flags)[0] == 0
+    assert heatcheck("explain", "good", *box, "--method", "occlusion", "--run", "run")[::2] == (0, "")
 
 
 def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):

@@ -23,12 +23,13 @@ from heatcheck.data.sources import DEFAULT, Columns, is_named
 from heatcheck.engine.store import digest
 from heatcheck.errors import InputError
 from heatcheck.machine import available_cores, choose_device
-from heatcheck.models.blackbox import Predict
+from heatcheck.models.blackbox import BlackBox, Predict
 from heatcheck.models.fit import Recipe
 from heatcheck.models.given import Model, subject_of
 from heatcheck.models.loading import is_transformer
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
+from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
 from heatcheck.report.said import said as report_said
 from heatcheck.request import Request
@@ -198,12 +199,26 @@ def explain(
     return explain_text(subject, text, methods, target, special_tokens=special_tokens, seed=seed)
 
 
-def audited_methods(run: Path, found: Attributions) -> tuple[dict[str, str], list[str]]:
-    """What the audit in the folder `run` says of each method in `found`; and a note if it is of another model."""
-    name = results.read_run(run).get("model", {}).get("name", "")
-    here = {one.model for one in found} - {name}
-    notes = [f"{run} is an audit of {name}, not of {min(here)}."] if here else []
+def audited_methods(run: Path, found: Attributions, model: Subject[Any]) -> tuple[dict[str, str], list[str]]:
+    """What the audit in the folder `run` says of each method in `found`; and a note if it is not of this model."""
+    about = results.read_run(run)
+    notes = [] if _is_audit_of(about, model) else [_of_another(run, about.get("model", {}), model.name)]
     return report_said(run, [one.method for one in found]), notes
+
+
+def _is_audit_of(about: Mapping[str, Any], model: Subject[Any]) -> bool:
+    """By weights, where a run has their fingerprint: many models share a name. A function's fingerprint holds what it
+    answered to the run's texts, so that functions have only their names."""
+    there = about.get("fingerprints", {}).get("model")
+    if there is None or not model.fingerprint or isinstance(model.model, BlackBox):
+        return bool(about.get("model", {}).get("name", "") == model.name)
+    return bool(there == runner.model_fingerprints(model)["model"])
+
+
+def _of_another(run: Path, audited: Mapping[str, Any], name: str) -> str:
+    if audited.get("name") == name:
+        return f"{run} is an audit of another model called {name} ({audited.get('folder', 'its folder is not known')})."
+    return f"{run} is an audit of {audited.get('name', '')}, not of {name}."
 
 
 def default_limit(model: str | Path | Predict | None, spec: ModelSpec | TransformerSpec | None = None) -> int:

@@ -81,7 +81,8 @@ def audit(
 
     if model is not None:
         own.refuse("is trained already", epochs=(own.epochs, None))
-    options: Any = {**data.options(), **machine.options(), **own.training(), "reading": reading.spec(windows=windows)}
+    read = _reading(model, reading, windows)
+    options: Any = {**data.options(), **machine.options(), **own.training(), "reading": read}
     options["configs"] = settings.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
     limit = limit or api.default_limit(model)
     _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "audit")
@@ -137,7 +138,9 @@ def run(
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
     if "erasure" not in names and (operators, unit) != (None, None):
         raise InputError(f"--operators and --unit are for erasure, not {experiment}.")
-    options: Any = {**data.options(), **machine.options(), "reading": reading.spec(windows=windows)}
+    if "plausibility" not in names and (rationales, rationale_format) != (None, "eraser"):
+        raise InputError(f"--rationales and --rationale-format are for plausibility, not {experiment}.")
+    options: Any = {**data.options(), **machine.options(), "reading": _reading(model, reading, windows)}
     configs = settings.explaining_configs(
         chosen.methods,
         special_tokens=chosen.special_tokens,
@@ -146,9 +149,9 @@ def run(
         operators=operators,
         unit=unit,
     )
-    if chosen.methods is not None and all(name in EXPERIMENTS and name not in configs for name in names):
+    if (flag := chosen.given) and all(name in EXPERIMENTS and name not in configs for name in names):
         instead = " Its --guides may be explanation methods." if "guided_mlp" in names else ""
-        raise InputError(f"--methods is not for {experiment}. Leave it out.{instead}")
+        raise InputError(f"{flag} is not for {experiment}. Leave it out.{instead}")
     configs["adversarial_attention"] = AdversarialConfig(solver=solver, epsilon=epsilon)
     configs |= settings.trained_configs(names, trained.given())
     options |= {"experiments": names, "configs": configs}
@@ -189,11 +192,13 @@ def train(
     """Train one of our own attention models, or fine-tune a transformer (--model)."""
     from heatcheck import api, model_folder
     from heatcheck.models.finetune import FINE_TUNING
+    from heatcheck.models.loading import check_revision
 
     ours = {"temperature": (temperature, 1.0), "weighting": (weighting, "softmax"), "pairing": (pairing, "question")}
     if model is not None:
         own.refuse("fine-tunes another one", **ours, heads=(heads, 1))
         training = {"spec": reading.spec(model, uniform=uniform), "recipe": FINE_TUNING}
+        check_revision(training["spec"])
     else:
         reading.refuse()
         if uniform:
@@ -258,6 +263,8 @@ def explain(
     """Explain one text: heatmaps in the terminal, and as a page ([bold]explanation.html[/bold])."""
     from heatcheck import api, terminal
     from heatcheck.explain.method import split as split_methods
+    from heatcheck.machine import choose_device
+    from heatcheck.models.given import subject_of
     from heatcheck.report import heatmap
 
     if model is None:
@@ -265,20 +272,26 @@ def explain(
             "explain needs a model: give --model a Hugging Face classifier (folder or hub id), a folder that "
             "`heatcheck train` wrote, or python:module:function."
         )
+    if labels is not None and not model.startswith("python:"):
+        raise InputError(f"--labels names the classes of a Python function, and {model} has its own. Leave it out.")
+    read = _reading(model, reading, windows)
     heatmap.check_place(out)
+    subject = subject_of(
+        _model(model),
+        reading=read,
+        labels=None if labels is None else tuple(name.strip() for name in labels.split(",")),
+        device=choose_device(machine.device),
+    )
     found, notes = api.explain(
         text if pair is None else (text, pair),
-        _model(model),
+        subject,
         None if method is None else split_methods(method),
         target,
-        labels=None if labels is None else tuple(name.strip() for name in labels.split(",")),
-        reading=reading.spec(windows=windows),
-        device=machine.device,
         special_tokens=special_tokens,
         seed=machine.seed,
         threads=machine.threads,
     )
-    said, more = ({}, []) if audited is None else api.audited_methods(audited, found)
+    said, more = ({}, []) if audited is None else api.audited_methods(audited, found, subject)
     terminal.show(OUT, found.heatmaps, said)
     for note in (*notes, *more):
         say(f"note: {note}", ERR)
@@ -345,6 +358,9 @@ def reproduce(
     """A paper's tables, ours beside theirs."""
     from heatcheck import reproduce as reproduction
 
+    if tables_only and (only or limit is not None):
+        flag = "--only" if only else "--limit"
+        raise InputError(f"{flag} chooses what is run, and --tables-only runs nothing. Leave one out.")
     with bars() as progress:
         blocks = reproduction.reproduce(
             paper,
@@ -386,6 +402,13 @@ def _model(name: str | None) -> Any:
     from heatcheck.models.given import find_function
 
     return find_function(name) if name is not None and name.startswith("python:") else name
+
+
+def _reading(model: str | None, flags: ReadingFlags, windows: bool) -> Any:
+    """How to take a transformer; refused where there can be none."""
+    if model is None or model.startswith("python:"):
+        flags.refuse(windows=windows)
+    return flags.spec(windows=windows)
 
 
 def _catalogue() -> dict[str, dict[str, str]]:

@@ -104,9 +104,9 @@ class ReadingFlags:
         Option("--max-length", min=8, help="Tokens of a text that a transformer reads. Default: all it can."),
     ] = None
 
-    def refuse(self) -> None:
+    def refuse(self, *, windows: bool = False) -> None:
         """Where there is no transformer to take."""
-        if given := [flag for flag, value in vars(self).items() if value]:
+        if given := [flag for flag, value in {**vars(self), "windows": windows}.items() if value]:
             raise InputError(f"--{given[0].replace('_', '-')} is for transformers. Name one with --model.")
 
     def spec(self, source: str = "", *, windows: bool = False, uniform: bool = False) -> Any:
@@ -129,6 +129,11 @@ class MethodFlags:
     special_tokens: Annotated[
         bool, Option("--special-tokens", help="Let [CLS] and the like take part in rankings.")
     ] = False
+
+    @property
+    def given(self) -> str | None:
+        """The flag to name where none of them is heeded."""
+        return "--methods" if self.methods is not None else "--special-tokens" if self.special_tokens else None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from heatcheck.models.subject import Subject
 
 def load_subject(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[Any]:
     """`spec.source` decides which kind it is; the other fields are for Hugging Face models alone."""
+    check_revision(spec)
     if is_transformer(spec.source):
         return finetune.load(spec, device)
     if given := [f.name for f in fields(spec) if f.name != "source" and getattr(spec, f.name) != f.default]:
@@ -25,6 +26,12 @@ def load_subject(spec: TransformerSpec, device: torch.device | str = "cpu") -> S
             f"--{given[0].replace('_', '-')} is for transformers, and {spec.source} is none. Leave it out."
         )
     return checkpoint.load(Path(spec.source), device)
+
+
+def check_revision(spec: TransformerSpec) -> None:
+    """What is on disk is taken as it is: another revision would be recorded, and not be used."""
+    if spec.revision is not None and (spec.source == PACKAGED or Path(spec.source).is_dir()):
+        raise InputError(f"--revision is for models of the hub, and {spec.source} is on this disk. Leave it out.")
 
 
 def is_transformer(source: str) -> bool:
