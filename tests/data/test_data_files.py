@@ -104,7 +104,7 @@ BAD = (
     "1 with something else than text (column 'text') (row 4); "
     "1 with half a character, a lone surrogate (column 'text') (row 5); "
     "2 with no label (column 'label') (rows 6, 7); "
-    "1 with a label that is not one of neg, pos (column 'label'; --labels renames them) (row 8); "
+    "1 with a label that is not one of neg, pos (column 'label'; --labels renames them) (row 8: 'maybe'); "
     "1 with an id that an earlier row has (row 21)"
 )
 
@@ -119,6 +119,23 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
     kept = table_to_dataset(data, Columns(), name="r", labels=labels, skip_bad_rows=True)
     assert kept.notes[0] == f"Left out: {BAD}."
     assert sum(len(part) for part in kept.splits.values()) == 12
+
+
+def test_the_first_label_that_is_not_known_is_named_and_case_counts() -> None:
+    known = {"neg": "neg", "pos": "pos"}
+    start = "is not one of neg, pos (column 'label'; --labels renames them)"
+    mixed = ["mixed", "other", *LABELS[2:]]
+    assert f"2 with a label that {start} (rows 2, 3: first 'mixed'). Correct them" in error(
+        table(text=TEXTS, label=mixed), labels=known
+    )
+    upper = ["mixed", "Neg", *LABELS[2:]]
+    assert f"{start} (rows 2, 3: first 'mixed'; upper and lower case count)." in error(
+        table(text=TEXTS, label=upper), labels=known
+    )
+    whole_text = ["a whole review " * 10, *LABELS[1:]]
+    assert f"{start} (row 2: 'a whole review a whole review a whole re…'). Correct it, or leave it out" in error(
+        table(text=TEXTS, label=whole_text), labels=known
+    )
 
 
 def test_ids_and_labels_with_half_a_character_are_bad_rows() -> None:
@@ -185,7 +202,7 @@ def test_split_column_that_is_none() -> None:
     odd: list[object] = ["train"] * 10 + ["test"] * 9 + ["unsupervised"]
     assert error(table(text=TEXTS, label=LABELS, split=odd)) == (
         "r.csv: 1 row cannot be used: 1 with a split that is not train, dev or test (column 'split') (row 21). "
-        "Correct them, or leave them out with --skip-bad-rows."
+        "Correct it, or leave it out with --skip-bad-rows."
     )
 
 

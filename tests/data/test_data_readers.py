@@ -120,7 +120,13 @@ def test_folder_is_not_a_file(tmp_path: Path) -> None:
         (
             "a.csv",
             b"text,label\nok,1\ncaf\xe9,0\n",
-            "D/a.csv, line 3: byte 19 (0xe9) is not UTF-8. "
+            "D/a.csv, line 3: byte 4 of the line (0xe9) is not UTF-8. "
+            "Save it as UTF-8, for example: iconv -f OLD-ENCODING -t UTF-8 old > new.",
+        ),
+        (
+            "a.csv",
+            b"\xef\xbb\xbfcaf\xe9,label\nok,1\n",  # a byte order mark is no part of the line
+            "D/a.csv, line 1: byte 4 of the line (0xe9) is not UTF-8. "
             "Save it as UTF-8, for example: iconv -f OLD-ENCODING -t UTF-8 old > new.",
         ),
         (

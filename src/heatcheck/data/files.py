@@ -21,6 +21,8 @@ from heatcheck.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no file can then store
 ALL_TRAIN = "Every row is called train"  # how a note begins
+NOT_A_CLASS = "a label that is not one of"  # how a problem begins
+LABEL_SHOWN = 40  # characters: a wrong column may hold whole texts
 ROWS_NAMED = 5  # how many bad rows of a kind an error names
 Labels = Mapping[str, str]  # value in the file -> class name; the classes stand in this order
 
@@ -122,7 +124,7 @@ def _good_rows(
 ) -> tuple[list[Row], str | None]:
     """The rows that can be used and, if others are skipped, a sentence about those."""
     good: list[Row] = []
-    bad: dict[str, list[int]] = defaultdict(list)
+    bad: dict[str, list[Row]] = defaultdict(list)
     seen: set[str] = set()
     for row in _rows(table, columns):
         problem = _problem(row, columns, labels, seen)
@@ -130,13 +132,15 @@ def _good_rows(
             good.append(row)
             seen.add(row.id)
         else:
-            bad[problem].append(row.number)
+            bad[problem].append(row)
     if not bad:
         return good, None
+    found = _counted(bad, labels)
     if not skip_bad_rows or not good:
-        advice = "Correct them, or leave them out with --skip-bad-rows." if good else "No row is left."
-        raise InputError(f"{table.name}: {_counted(bad)}. {advice}")
-    return good, f"Left out: {_counted(bad)}."
+        them = "it" if sum(map(len, bad.values())) == 1 else "them"
+        advice = f"Correct {them}, or leave {them} out with --skip-bad-rows." if good else "No row is left."
+        raise InputError(f"{table.name}: {found}. {advice}")
+    return good, f"Left out: {found}."
 
 
 def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) -> str | None:
@@ -152,7 +156,7 @@ def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) 
     if _SURROGATE.search(row.id):
         return _half_a_character("id")
     if labels is not None and row.label not in labels:
-        return f"a label that is not one of {', '.join(labels)} (column {columns.label!r}; --labels renames them)"
+        return f"{NOT_A_CLASS} {', '.join(labels)} (column {columns.label!r}; --labels renames them)"
     if row.split == "?":
         return f"a split that is not train, dev or test (column {columns.split!r})"
     return "an id that an earlier row has" if row.id in seen else None
@@ -172,10 +176,21 @@ def _half_a_character(column: str | None) -> str:
     return f"half a character, a lone surrogate (column {column!r})"
 
 
-def _counted(bad: Mapping[str, Sequence[int]]) -> str:
-    total = sum(len(numbers) for numbers in bad.values())
-    kinds = [f"{len(numbers)} with {kind} ({places(numbers)})" for kind, numbers in bad.items()]
+def _counted(bad: Mapping[str, Sequence[Row]], labels: Labels | None) -> str:
+    total = sum(len(rows) for rows in bad.values())
+    kinds = [
+        f"{len(rows)} with {kind} ({places([row.number for row in rows])}"
+        f"{_first_label(rows, labels or {}) if kind.startswith(NOT_A_CLASS) else ''})"
+        for kind, rows in bad.items()
+    ]
     return f"{total} {'row' if total == 1 else 'rows'} cannot be used: {'; '.join(kinds)}"
+
+
+def _first_label(rows: Sequence[Row], labels: Labels) -> str:
+    found = [str(row.label) for row in rows]
+    first = found[0] if len(found[0]) <= LABEL_SHOWN else found[0][:LABEL_SHOWN] + "…"
+    near = {label.casefold() for label in labels} & {label.casefold() for label in found}
+    return f": {'first ' if len(rows) > 1 else ''}{first!r}{'; upper and lower case count' if near else ''}"
 
 
 def places(numbers: Sequence[int | str]) -> str:

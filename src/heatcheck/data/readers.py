@@ -78,10 +78,9 @@ def read_text(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}, line {line}: byte {error.start} (0x{data[error.start]:02x}) is not UTF-8. {_SAVE_AS_UTF8}"
-        ) from error
+        lines = error.object[: error.start].split(b"\n")  # without the mark, from which on `start` counts
+        place = f"line {len(lines)}: byte {len(lines[-1]) + 1} of the line (0x{error.object[error.start]:02x})"
+        raise InputError(f"{path}, {place} is not UTF-8. {_SAVE_AS_UTF8}") from error
 
 
 _SAVE_AS_UTF8 = "Save it as UTF-8, for example: iconv -f OLD-ENCODING -t UTF-8 old > new."
