@@ -52,7 +52,7 @@ def test_train_then_run_one_experiment(heatcheck):
     data = write_reviews(Path("reviews.csv"))
     code, out, _ = heatcheck("train", "--data", data, "--out", "model", *QUICK)
     assert code == 0
-    assert re.match(r"Trained average-additive: best epoch 2, [01]\.\d{3} on dev\. Written to model", out)
+    assert re.match(r"Trained average-additive: best epoch 2, ROC-AUC [01]\.\d{3} on dev\. Written to model", out)
     assert sorted(p.name for p in Path("model").iterdir()) == ["heatcheck.json", "model.safetensors"]
     assert sorted(p.name for p in Path().iterdir()) == ["model", "reviews.csv"]
     code, out, _ = heatcheck(

@@ -218,7 +218,8 @@ def train(
         say(f"note: {note}", ERR)
     first = subject.recipe.first_eligible_epoch if subject.recipe else 1
     best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
-    say(f"Trained {subject.name}: best epoch {best.number}, {best.selected_by:.3f} on dev. Written to {out}")
+    measure = "ROC-AUC" if len(subject.labels) == 2 else "accuracy"
+    say(f"Trained {subject.name}: best epoch {best.number}, {measure} {best.selected_by:.3f} on dev. Written to {out}")
 
 
 @app.command()

@@ -18,8 +18,11 @@ def _value(cells: Cells, statistic: str) -> float | None:
 
 
 def _mean(cells: Cells) -> str:
-    deviation = _value(cells, "std")
-    return figure(_value(cells, "mean")) + (f" ± {figure(deviation)}" if deviation is not None else "")
+    """One text does not deviate from itself. On a small screen the deviation may go below the mean, as a whole."""
+    mean, deviation = _value(cells, "mean"), _value(cells, "std")
+    if deviation is None or cells["std"]["n"] < 2:
+        return figure(mean)
+    return join(figure(mean), tag("span", f" ±\u00a0{figure(deviation)}", class_="deviation"))
 
 
 def _interval(cells: Cells) -> str:
