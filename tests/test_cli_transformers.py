@@ -133,7 +133,7 @@ def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
             "--data",
             files[1],
             "--methods",
-            "gradient",
+            "gradient,lime",
             "--out",
             "x",
         )

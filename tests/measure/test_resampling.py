@@ -28,6 +28,12 @@ def test_f1_is_that_of_the_drawn_texts(labels):
             assert found[row, model] == pytest.approx(plain(truth[texts], predicted[texts, model]))
 
 
+def test_a_sample_without_the_class_has_no_f1():
+    truth, predicted = np.array([0, 1]), np.array([[0, 1], [1, 0]])
+    found = f1_scores(np.array([[1.0, 1.0], [2.0, 0.0]]), truth, predicted, 2)
+    np.testing.assert_allclose(found, [[1.0, 0.0], [np.nan, 0.0]])
+
+
 def test_balanced_accuracy_is_that_of_the_drawn_texts():
     rng = np.random.default_rng(1)
     truth, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, (60, 2))

@@ -31,7 +31,8 @@ def f1_scores(
         return means(drawn, (predicted == truth[:, None]).astype(float))
     both = drawn @ ((predicted == 1) & (truth == 1)[:, None]).astype(float)
     either = drawn @ (predicted == 1).astype(float) + (drawn @ (truth == 1).astype(float))[:, None]
-    return np.asarray(2 * both / np.maximum(either, 1))
+    with np.errstate(invalid="ignore"):  # a sample without the class, in truth and prediction, has no F1
+        return np.asarray(2 * both / either)
 
 
 def balanced_accuracies(

@@ -97,7 +97,7 @@ def _best(run: Run, which: Which, row: Row) -> str:
     if row["value"] is None:
         return f"Best F1 of a far adversary (Table 4): none, as {row['reason']}."
     own = next((r for w, r in means(run, "f1").items() if w.subject == "model"), None)
-    beside = f"; this model has {figure(own['value'])}" if own is not None else ""
+    beside = f"; this model has {figure(own['value'])}" if own is not None and own["value"] is not None else ""
     return (
         f"Best F1 of an adversary with a mean JSD above {FAR:g} (the paper’s Table 4): {with_interval(row)} "
         f"({which.subject}, λ = {strength(which.at)}){beside}."
