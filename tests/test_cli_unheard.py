@@ -21,6 +21,7 @@ def refused(heatcheck):
 
     def check(*arguments):
         code, out, err = heatcheck(*arguments)
+        err = err.lstrip()  # an empty line where progress bars were ready
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert sorted(p.name for p in Path().iterdir() if p.name != "__pycache__") == before
         return err.removeprefix("heatcheck: ").rstrip("\n")
@@ -76,3 +77,8 @@ def test_a_model_on_disk_has_no_other_revision(heatcheck, capsys, command, model
         err.lstrip() == f"heatcheck: --revision is for models of the hub, and {model} is on this disk. Leave it out.\n"
     )
     assert [p.name for p in Path().iterdir()] == ["tiny"]
+
+
+def test_single_texts_are_not_compared(refused):
+    sentence = "--pairing comparison is for two texts, and reviews.csv has single ones. Leave it out."
+    assert refused("train", *DATA, "--pairing", "comparison") == sentence

@@ -123,7 +123,8 @@ def audit(
 ) -> Run:
     """Run the battery on `limit` held-out texts, and judge. Without a model, train one first: ours, or as `spec` says.
     Without a limit: 1000 texts of our models, 100 of others."""
-    request = make_request(model, data, limit or default_limit(model, options.get("spec")), seed, options)
+    texts = default_limit(model, options.get("spec")) if limit is None else limit
+    request = make_request(model, data, texts, seed, options)
     return run_request(request, None if out is None else Path(out), what="audit")
 
 

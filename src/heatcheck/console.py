@@ -36,7 +36,8 @@ def show_verdict(found: Mapping[str, Any]) -> None:
 
 
 def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
-    """What was measured, a line for each method and measure, highest first: for experiments that no test judges."""
+    """What was measured, a line for each method and measure, highest first: for experiments that no test judges. Seeds
+    are no competitors: they stand in the order of the run, their mean last."""
     from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
 
@@ -46,16 +47,18 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
         say(f"\n{MEASURES[measure].name}" if measure in MEASURES else f"\n{measure}")
         rows = means[means["measure"] == measure]
         several = rows["reference"].dropna().drop_duplicates().ne("chance").sum() > 1
-        for _, row in rows.sort_values("value", ascending=False).iterrows():
+        seeds = (rows["experiment"] == "seed_variance").all()
+        for _, row in (rows if seeds else rows.sort_values("value", ascending=False)).iterrows():
             say(f"    {_whose(row, several)}: {_value(row)}")
 
 
 def _whose(row: pd.Series, several: bool) -> str:
     """With what it is compared with, if that is not the same for all."""
+    setting = f" ({row['setting']})" if isinstance(row["setting"], str) else ""
     if row["reference"] == "chance":
-        return "Chance"
+        return f"Chance{setting}"
     reference = f" – {method_name(row['reference'])}" if several and isinstance(row["reference"], str) else ""
-    return method_name(row["subject"]) + reference + (f" ({row['setting']})" if isinstance(row["setting"], str) else "")
+    return method_name(row["subject"]) + reference + setting
 
 
 def _value(row: pd.Series) -> str:

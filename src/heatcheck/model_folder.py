@@ -34,6 +34,10 @@ def train_model(
     progress = progress or Silent()
     torch.set_num_threads(request.threads)
     data = fewer_training_texts(runner.load_data(request), request.limit, request.seed)
+    if data.task == "single" and isinstance(request.spec, ModelSpec) and request.spec.pairing != ModelSpec.pairing:
+        raise InputError(
+            f"--pairing {request.spec.pairing} is for two texts, and {data.name} has single ones. Leave it out."
+        )
     if out.is_file():
         raise InputError(f"{out}: is a file. Give a folder as --out.")
     if out.exists() and any(out.iterdir()):

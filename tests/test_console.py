@@ -1,0 +1,39 @@
+"""What a run prints of numbers that no test judges."""
+
+import math
+
+import pandas as pd
+
+from heatcheck import console
+
+
+def printed(capsys, rows: list[dict[str, object]]) -> list[str]:
+    empty = dict.fromkeys(("example_id", "group", "setting", "reason"))
+    console.show_means(
+        pd.DataFrame(
+            [{**empty, "low": math.nan, "high": math.nan, "statistic": "mean", "n": 9, **row} for row in rows]
+        ),
+        ["seed_variance", "ground_truth"],
+    )
+    return [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
+
+
+def test_seeds_stand_in_their_order_and_their_mean_last(capsys):
+    values = {"seed 1": 0.2, "seed 2": 0.1, "seed 3": 0.4, "all seeds": 0.23}
+    common = {"experiment": "seed_variance", "measure": "seed_jsd", "subject": "attention"}
+    lines = printed(capsys, [{**common, "reference": name, "value": value} for name, value in values.items()])
+    assert [line.partition(": ")[2][:4] for line in lines] == ["0.20", "0.10", "0.40", "0.23"]
+    assert "ll seeds" in lines[-1]
+
+
+def test_chance_says_of_which_texts(capsys):
+    common = {"experiment": "ground_truth", "measure": "auprc", "n": 5}
+    rows = [
+        {**common, "subject": subject, "reference": reference, "setting": setting, "value": value}
+        for subject, reference, value in (("gradient", "planted", 0.9), ("random", "chance", 0.1))
+        for setting in ("model right", "model wrong")
+    ]
+    names = [line.partition(": ")[0] for line in printed(capsys, rows)]
+    assert names == [
+        "Gradient (model right)", "Gradient (model wrong)", "Chance (model right)", "Chance (model wrong)"
+    ]  # fmt: skip
