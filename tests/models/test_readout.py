@@ -11,7 +11,7 @@ SHORT = ("bert", "roberta", "electra")
 
 
 def hooks(model):
-    return sum(len(module._forward_hooks) for module in model.modules())
+    return sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
 
 
 @pytest.mark.parametrize("windows", [False, True])

@@ -16,6 +16,7 @@ from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.explain.types import Scalar
+from heatcheck.models.packed import packed_weights
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.readout import readout_only
 
@@ -68,7 +69,7 @@ def run_hidden(
     def some(index: Int[Tensor, "M"]) -> Tensor:
         return in_pieces(function, trim(hidden(model, rows(batch, row[index]), keep[index], hide)))
 
-    with readout_only(model):
+    with readout_only(model), packed_weights(model, int(lengths.sum())):
         return by_length(some, lengths)[where]
 
 
