@@ -15,7 +15,7 @@ from heatcheck.experiments.ranking import LARGEST_DELTA
 from heatcheck.reproduce.page import NOT_YET, between, joined, number
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, METHODS, PAIRS, TABLE_3, TABLE_4, TABLE_9, TAUS, Accuracy
 from heatcheck.reproduce.paper_5_questions import question_1, question_2
-from heatcheck.reproduce.paper_5_runs import Runs, contrast, mean_over_pairs
+from heatcheck.reproduce.paper_5_runs import Runs, average, contrast, mean_over_pairs
 
 # Ours and the paper's data set of the same column.
 DATASETS = {"imdb-240": "imdb", "sst": "sst", "mrpc": "quora", "snli": "snli"}
@@ -32,6 +32,7 @@ LABELS = {
     "flow": "flow",
 }
 ATTRIBUTIONS = METHODS[1:]
+SHARE = (0, 1)
 NOTES = (
     "¹ 18,000 of SNLI's 549,367 training pairs are here: accuracies are not comparable. "
     "² MRPC; the paper's numbers beside it are Quora's. ³ Our MiniLM; the paper's numbers beside it are DistilBERT's. "
@@ -142,11 +143,11 @@ def taus(runs: Runs, model: str, *, marks: bool = False) -> Iterator[str]:
         )
         yield f"| {' – '.join(named(name, runs, model) for name in pair)} | {' | '.join(cells)} |"
     yield ""
-    yield "Mean Kendall τ-b over texts and seeds, [95% interval: texts resampled, seeds by Student's t]."
+    yield "Mean Kendall τ-b over texts and seeds, [95% interval: texts resampled, seeds by Student's t; cut at −1 and 1]."
 
 
 def cell(tables: Sequence[pd.DataFrame], pair: tuple[str, str]) -> str:
-    return between(contrast((1, mean_over_pairs(tables, [pair])))) if tables else NOT_YET
+    return between(average(mean_over_pairs(tables, [pair]))) if tables else NOT_YET
 
 
 def table_4(runs: Runs) -> Iterator[str]:
@@ -195,8 +196,8 @@ def _of_a_text(runs: Runs, dataset: str, model: str, marks: bool) -> str:
     below = [(values < 0.1).astype(float) for values in samples]
     # The run itself measured the overlap: for a transformer with the marks.
     same_words = marks or model == "bilstm"
-    shared = between(contrast((1, mean_over_pairs(runs.overlaps(dataset, model), PAIRS)))) if same_words else ""
-    cells = (f"{len(joined):,}", between(contrast((1, samples))), low, middle, high, between(contrast((1, below))))
+    shared = between(average(mean_over_pairs(runs.overlaps(dataset, model), PAIRS), SHARE)) if same_words else ""
+    cells = (f"{len(joined):,}", between(average(samples)), low, middle, high, between(average(below, SHARE)))
     return " | ".join((*cells, shared))
 
 

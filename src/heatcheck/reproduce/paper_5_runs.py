@@ -172,6 +172,17 @@ def contrast(*terms: tuple[float, Samples], seed: int = 0) -> Interval:
     return Interval(value, float(low), float(high))
 
 
+def average(samples: Samples, possible: tuple[float, float] = (-1, 1)) -> Interval:
+    """The mean. Student's t of two or three models knows nothing of the limits that a τ or a share has.
+
+    >>> average([np.array([0.5, 0.5]), np.array([0.9, 0.9])], possible=(0, 1)).high
+    1.0
+    """
+    found = contrast((1, samples))
+    low, high = np.clip([found.low, found.high], *possible)
+    return Interval(found.value, float(low), float(high))
+
+
 def _resampled(samples: Samples, rng: np.random.Generator) -> Float[ndarray, "R"]:
     """Means over the models of resamples of each one's texts, with the chance of the models added."""
     means = np.stack([rng.choice(values, (RESAMPLES, len(values))).mean(1) for values in samples], axis=1)
