@@ -143,7 +143,7 @@ def taus(runs: Runs, model: str, *, marks: bool = False) -> Iterator[str]:
         )
         yield f"| {' – '.join(named(name, runs, model) for name in pair)} | {' | '.join(cells)} |"
     yield ""
-    yield "Mean Kendall τ-b over texts and seeds, [95% interval: texts resampled, seeds by Student's t; cut at −1 and 1]."
+    yield "Mean Kendall τ-b over texts and seeds, [95% interval: texts resampled, seeds by Student's t, cut at ±1]."
 
 
 def cell(tables: Sequence[pd.DataFrame], pair: tuple[str, str]) -> str:
