@@ -15,7 +15,7 @@ from scipy.spatial.distance import jensenshannon
 import heatcheck
 from heatcheck.batch import Example
 from heatcheck.data import sources
-from heatcheck.data.dataset import DEV, TRAIN
+from heatcheck.data.dataset import DEV, TEST, TRAIN
 from heatcheck.errors import InputError
 from heatcheck.experiments.attefa import AtteFaConfig, faithfulness, ratio
 from heatcheck.experiments.guided_mlp import GuidedConfig
@@ -27,7 +27,7 @@ from heatcheck.experiments.trained.jobs import Around, Training, twin
 from heatcheck.experiments.trained.models import Trained, Twin, says, write_reached
 from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area, price_of_lying
 from heatcheck.experiments.uniform_attention import UniformConfig
-from heatcheck.measure.distributions import LN2
+from heatcheck.measure.distributions import LN2, jsd
 from heatcheck.models.fit import Recipe
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
@@ -172,7 +172,7 @@ def test_without_a_wish_for_distance_an_adversary_approaches_the_base(base, tmp_
     found = carried_out(adversary(subject, config, 0.0, 1), subject, data, tmp_path / "imitator")
     stranger = carried_out(Training("s", twin(subject), RECIPE, 7), subject, data, tmp_path / "stranger")
     assert found.reached["tvd"] < 0.05
-    assert found.reached["tvd"] < stranger.reached["tvd"] + 0.02
+    assert found.reached["tvd"] < stranger.reached["tvd"]
 
 
 def test_a_wish_for_distance_moves_attention(base, tmp_path):
@@ -249,8 +249,8 @@ def test_a_guide_from_a_file_must_fit_the_texts(base, tmp_path):
 
 def test_attefa_is_the_published_ratio_of_means():
     """The paper's table 3, MLP on Mock-1, 2 and 10: TVD (half of ours), JSD and AtteFa as printed."""
-    for half_tvd, jsd, printed in ((0.231, 0.393, 0.8153), (0.246, 0.670, 0.5086), (0.249, 0.686, 0.5028)):
-        assert ratio(np.array([[2 * half_tvd]]), np.array([[jsd]]))[0, 0] == pytest.approx(printed, abs=0.001)
+    for half_tvd, apart, printed in ((0.231, 0.393, 0.8153), (0.246, 0.670, 0.5086), (0.249, 0.686, 0.5028)):
+        assert ratio(np.array([[2 * half_tvd]]), np.array([[apart]]))[0, 0] == pytest.approx(printed, abs=0.001)
     # By hand: half of the way in attention (ln 2 / 2), a tenth in output: 0.1 / 0.5. Farther in output than in
     # attention counts as 1.
     assert ratio(np.array([[0.1, 0.9]]), np.array([[0.34657359, 0.34657359]]))[0] == pytest.approx([0.2, 1.0])
@@ -347,6 +347,44 @@ def test_heads_in_another_order_are_no_lie(tmp_path):
     (batch,) = subject.batches(data.splits[DEV][:6], 6)
     assert not torch.allclose(says(swapped, batch)[1], says(subject, batch)[1], atol=1e-3)
     assert torch.equal(Twin(swapped, reached).says(batch)[1], says(subject, batch)[1])
+
+
+def test_adversaries_whose_heads_are_swapped_are_not_apart(tmp_path):
+    """Both are far from the base, so that its order of heads says nothing of theirs."""
+    data = sources.load(str(write_reviews(tmp_path / "reviews.csv", 60)))
+    subjects = [train(data, replace(SPEC, heads=3), replace(RECIPE, epochs=1), seed=seed) for seed in (0, 1)]
+    order, swapped = [1, 2, 0], copy.deepcopy(subjects[1].model)
+    attend = swapped.attend
+    swapped.attend = lambda encoded, batch: attend(encoded, batch)[:, order]
+    other = replace(subjects[1], model=swapped)
+    write_reached(tmp_path, other, subjects[0], data.splits[DEV], {"number 1": subjects[1]})
+    (batch,) = subjects[0].batches(data.splits[DEV][:6], 6)
+    found = Twin(other, json.loads((tmp_path / "reached.json").read_text()))
+    assert torch.equal(found.beside("number 1", says(other, batch)[1]), says(subjects[1], batch)[1])
+
+
+def test_several_heads_apart_are_compared_after_matching(tmp_path):
+    data = write_reviews(tmp_path / "reviews.csv", 90)
+    run = heatcheck.audit(
+        data=data, out=tmp_path / "run", spec=replace(SPEC, heads=2), recipe=RECIPE, threads=1,
+        experiments=("trained_adversary",),
+        configs={"trained_adversary": AdversaryConfig(lambdas=(1.0,), epochs=3, apart=2)},
+    )  # fmt: skip
+    texts = run.scores[run.scores.example_id.notna() & (run.scores.measure == "trained_adversary_apart")]
+    folders = [file.parent for file in (tmp_path / "run" / "steps").glob("*/reached.json")]
+    models = [load_subject(TransformerSpec(str(folder))) for folder in folders]
+    one, other = sorted((m for m in models if m.recipe.patience), key=lambda m: m.seed)  # not the marks beside them
+    splits = sources.load(str(data)).splits
+
+    def apart(examples: list[Example], order: list[int]) -> dict[str, float]:
+        return {
+            batch.example_ids[0]: float(jsd(says(one, batch)[1], says(other, batch)[1][:, order]).mean())
+            for batch in one.batches(examples, 1)
+        }
+
+    order = min(([0, 1], [1, 0]), key=lambda order: sum(apart(splits[DEV], order).values()))
+    wanted = apart(splits[TEST], order)
+    assert dict(zip(texts.example_id, texts.value, strict=True)) == pytest.approx(wanted, abs=1e-5)
 
 
 def test_attefa_and_its_variants_on_a_hand_made_table():
@@ -519,8 +557,32 @@ def test_multi_class_and_pairs_are_served(tmp_path):
                 "guided_mlp": GuidedConfig(seeds=(1,), guides=("uniform", "base")),
             },
         )  # fmt: skip
-        assert over_all(run, "attefa", statistic="mean").value.dropna().between(0, 1).all()
+        published = over_all(run, "attefa", statistic="mean", setting="published")
+        assert len(published)
+        assert published.value.between(0, 1).all()
         assert set(over_all(run, "guided_f1").setting) == {"micro"}
+
+
+def test_question_answering_is_served(tmp_path):
+    """Outputs are over the candidates of each text."""
+    places = ("hall", "attic", "garden")
+    story = "".join(
+        f"1 Mary went to the {one}.\n2 John went to the {two}.\n3 Where is Mary?\t{one}\t1\n"
+        for one in places for two in places if one != two
+    )  # fmt: skip
+    folder = tmp_path / "tasks_1-20_v1-2" / "en-10k"
+    folder.mkdir(parents=True)
+    (folder / "qa1_single-supporting-fact_train.txt").write_text(story * 15)
+    (folder / "qa1_single-supporting-fact_test.txt").write_text(story * 2)
+    run = heatcheck.audit(
+        data="babi-1", data_dir=tmp_path, out=tmp_path / "run", spec=SPEC, recipe=RECIPE, threads=1,
+        experiments=("attefa",), configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2)},
+    )  # fmt: skip
+    assert all(len(example.candidates) == 2 for example in sources.load("babi-1", data_dir=tmp_path).splits[TEST])
+    assert over_all(run, "attefa_tvd", statistic="mean").value.between(0, 1).all()
+    published = over_all(run, "attefa", statistic="mean", setting="published")
+    assert len(published)
+    assert published.value.between(0, 1).all()
 
 
 def test_a_training_that_diverges_stops(base, tmp_path):

@@ -154,18 +154,21 @@ def trained_adversary(
         for weight, seed in itertools.product(config.lambdas, config.seeds):
             if adversary_name(weight, seed) not in trained:  # the sweep stopped before it
                 continue
-            found = [trained[adversary_name(weight, seed, k)].says(batch) for k in range(config.apart)]
-            for number, (theirs, weights) in enumerate(found):
+            names = [adversary_name(weight, seed, k) for k in range(config.apart)]
+            found = [says(trained[name].subject, batch) for name in names]
+            for number, (model, (theirs, weights)) in enumerate(zip(names, found, strict=True)):
                 name = setting_name(seed, number)
                 yield from predictions(name, theirs, batch, at=weight)
-                for measure, values in (("jsd", distance(attention, weights)), ("tvd", tvd(probs, theirs))):
+                moved = distance(attention, trained[model].beside_base(weights))
+                for measure, values in (("jsd", moved), ("tvd", tvd(probs, theirs))):
                     yield from per_text(
                         f"trained_adversary_{measure}", values, batch, groups, reference="trained adversary",
                         setting=name, at=weight,
                     )  # fmt: skip
-            for (i, (_, one)), (j, (_, other)) in itertools.combinations(enumerate(found), 2):
+            for i, j in itertools.combinations(range(config.apart), 2):
+                apart = distance(found[i][1], trained[names[j]].beside(names[i], found[j][1]))
                 yield from per_text(
-                    "trained_adversary_apart", distance(one, other), batch, groups,
+                    "trained_adversary_apart", apart, batch, groups,
                     subject=f"number {i + 1}", reference=f"number {j + 1}", setting=f"seed {seed}", at=weight,
                 )  # fmt: skip
         for method, kept in (("attention", attention), (kept_as, trained[shown].says(batch)[1])):

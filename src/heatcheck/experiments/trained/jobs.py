@@ -139,8 +139,11 @@ class Training:
     @property
     def revision(self) -> int:
         """Counted up where training changed, so that models of before are not taken for those of now. In the first,
-        adversaries of transformers learned from attention after dropout."""
-        return 2 if self.imitation is not None and isinstance(self.spec, TransformerSpec) else 1
+        adversaries of transformers learned from attention after dropout, and nothing was said of which heads are
+        compared with those of the models to keep away from."""
+        transformer = not isinstance(self.spec, ModelSpec)
+        several_heads = self.spec.heads > 1 if isinstance(self.spec, ModelSpec) else True
+        return 1 + (transformer and self.imitation is not None) + (several_heads and bool(self.far_from))
 
     def work(self, around: Around, folder: Path, report: Report) -> None:
         subject, generator = self._untrained(around)
@@ -166,7 +169,8 @@ class Training:
         )  # fmt: skip
         (checkpoint if isinstance(self.spec, ModelSpec) else finetune).save(trained, folder)
         if self.guide is None:
-            write_reached(folder, trained, around.model(self.base), around.data.splits[DEV])
+            others = {name: around.model(name) for name in self.far_from}
+            write_reached(folder, trained, around.model(self.base), around.data.splits[DEV], others)
         resume.unlink(missing_ok=True)
 
     def _untrained(self, around: Around) -> tuple[Subject[Any], torch.Generator]:

@@ -45,7 +45,14 @@ class Twin:
     def says(self, batch: Batch) -> tuple[Float[Tensor, "B L"], Float[Tensor, "B K T"]]:
         """Probabilities, and attention with its heads in the order of the model that it is compared with."""
         probs, attention = says(self.subject, batch)
-        return probs, attention[:, self.reached.get("heads", range(attention.shape[1]))]
+        return probs, self.beside_base(attention)
+
+    def beside_base(self, attention: Float[Tensor, "B K T"]) -> Float[Tensor, "B K T"]:
+        return attention[:, self.reached.get("heads", range(attention.shape[1]))]
+
+    def beside(self, name: str, attention: Float[Tensor, "B K T"]) -> Float[Tensor, "B K T"]:
+        """With its heads in the order of another trained model's own: of one that it was told to keep away from."""
+        return attention[:, self.reached["heads_beside"][name]] if attention.shape[1] > 1 else attention
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,16 @@ def distance(attention: Float[Tensor, "B K T"], other: Float[Tensor, "B K T"]) -
     return jsd(attention, other).mean(-1)
 
 
-def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examples: Sequence[Example]) -> None:
+def write_reached(
+    folder: Path,
+    subject: Subject[Any],
+    base: Subject[Any],
+    examples: Sequence[Example],
+    others: Mapping[str, Subject[Any]] | None = None,
+) -> None:
     """On held-out texts: mean TVD and JSD from the base, which of our heads each of its heads is compared with (one
-    matching for the model, by the mean JSD over the texts), and the constant output that is nearest to the base's."""
+    matching for the model, by the mean JSD over the texts) and each of the `others`' heads, and the constant output
+    that is nearest to the base's."""
     rows = subject.rows(examples)
     known = Outputs.of(base, rows)
     moved, distances = [], []
@@ -98,8 +112,19 @@ def write_reached(folder: Path, subject: Subject[Any], base: Subject[Any], examp
     heads = matching(mean)
     far = float(mean[torch.arange(len(heads)), heads].mean())
     constant = nearest_constant(torch.stack(list(known.probs.values()))).tolist()
-    reached = {"tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "constant": constant}
+    beside = {name: _heads_beside(subject, other, examples) for name, other in (others or {}).items()}
+    reached = {
+        "tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "heads_beside": beside,
+        "constant": constant,
+    }  # fmt: skip
     write_json(folder / REACHED, reached)
+
+
+def _heads_beside(subject: Subject[Any], other: Subject[Any], examples: Sequence[Example]) -> list[int]:
+    """Two models that are both far from the base stand in its order of heads by chance."""
+    batches = subject.batches(examples, EVALUATION_BATCH)
+    distances = [head_distances(says(other, batch)[1], says(subject, batch)[1]) for batch in batches]
+    return matching(torch.cat(distances).mean(0)).tolist()
 
 
 def predictions(name: str, probs: Float[Tensor, "B L"], batch: Batch, *, at: float | None = None) -> Iterator[Score]:
