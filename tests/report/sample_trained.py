@@ -106,6 +106,12 @@ def guided_mlp(made: Maker) -> Iterator[Row]:
     for guide, right in zip(config.guides, (0.75, 0.8, 0.85, 0.6, 0.8), strict=True):
         for seed in config.seeds:
             yield from made.predictions(f"{guide}, seed {seed}", right)
+    near = made.elsewhere(0.1, made.base)
+    for text in made.found:
+        far = divergence(made.base[text.example_id], near[text.example_id])
+        yield Score(
+            "guided_adversary_jsd", far, "attention", "adversary", text.example_id, text.predicted, at=0.001
+        )  # fmt: skip
 
 
 def trained_adversary(made: Maker) -> Iterator[Row]:

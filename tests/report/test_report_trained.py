@@ -193,6 +193,22 @@ def test_guides_stand_best_first_and_equal_weights_have_no_difference(charts: di
         assert row["cell"][0] == pytest.approx(by_name[row["id"]] - by_name["uniform"], abs=2e-4)
 
 
+@pytest.mark.parametrize(
+    ("far", "said"),
+    [
+        (0.13, "(λ = 0.001) has a mean JSD of 0.13 [0.11, 0.15] from this model’s attention: below 0.4 it looks at"),
+        (0.6, "(λ = 0.001) has a mean JSD of 0.60 [0.58, 0.62] from this model’s attention."),
+    ],
+)
+def test_how_far_the_guiding_adversary_is_stands_below_its_row(tmp_path: Path, far: float, said: str) -> None:
+    page = written(
+        tmp_path,
+        mean("guided_f1", 0.8, 0.05, "adversary", "all seeds", setting="binary"),
+        mean("guided_adversary_jsd", far, 0.02, "attention", "adversary", at=0.001),
+    )
+    assert said in page
+
+
 def test_the_curve_has_the_means_of_every_lambda_by_class_too(page: str, scores: Rows) -> None:
     views = data(page)["charts"]["trained_adversary"]["views"]
     assert [view["name"] for view in views] == ["all texts", "predicted negative", "predicted positive"]

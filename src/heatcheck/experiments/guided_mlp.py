@@ -21,11 +21,12 @@ import torch
 from heatcheck.batch import Batch, Example
 from heatcheck.data.reading import Reader
 from heatcheck.errors import InputError
+from heatcheck.experiments.rows import predicted_names
 from heatcheck.experiments.trained.base import Base, check_moves, on_one_seed
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.guides import guide_file, guide_weights, guided_logits, read_weights
 from heatcheck.experiments.trained.jobs import Guide, Job, Training, recipe_of
-from heatcheck.experiments.trained.models import Trained, predictions
+from heatcheck.experiments.trained.models import Trained, Twin, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
 from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary
 from heatcheck.explain import method
@@ -120,6 +121,8 @@ def guided_mlp(
     generator: torch.Generator,
     trained: Trained,
 ) -> Iterator[Row]:
+    if "adversary" in config.guides:
+        yield from _how_far(subject, examples, config, trained[ADVERSARY])
     for guide in config.guides:
         whose = _whose(guide)
         source = subject if whose is None else trained[whose].subject
@@ -128,6 +131,18 @@ def guided_mlp(
             for seed in config.seeds:
                 probs = _probs(trained[job_name(guide, seed)].subject, batch, weights)
                 yield from predictions(f"{guide}, seed {seed}", probs, batch)
+
+
+def _how_far(
+    subject: Subject[Any], examples: Sequence[Example], config: GuidedConfig, adversary: Twin
+) -> Iterator[Score]:
+    """A guide that looks where the model under test looks is no other story."""
+    for batch in subject.batches(examples, config.batch_size):
+        probs, attention = says(subject, batch)
+        far = distance(attention, adversary.says(batch)[1])
+        groups = predicted_names(subject, probs)
+        weight = config.adversary.lambdas[0]
+        yield from per_text("guided_adversary_jsd", far, batch, groups, reference="adversary", at=weight)
 
 
 @torch.no_grad()

@@ -73,6 +73,7 @@ MEASURES = {
     "seed_jsd": _by_method("distance of attention to other seeds’", "seed JSD", 0, LN2),
     "seed_tvd": _by_method("output change with another seed", "seed TVD", 0, 1),
     "guided_f1": _by_method("F1 of the guided network", "F1", 0, 1),
+    "guided_adversary_jsd": _by_method("distance to the guiding adversary’s attention", "guide’s JSD", 0, LN2),
     "guided_f1_difference": _by_method("F1 that a guide adds", "F1 that attention adds as a guide", -0.2, 0.2),
     "guided_balanced_accuracy": _by_method("mean recall of the guided network", "balanced accuracy", 0, 1),
     "trained_adversary_uninformed_tvd": _by_method("output change of one who has read nothing", "uninformed TVD", 0, 1),

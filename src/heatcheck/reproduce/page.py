@@ -129,7 +129,8 @@ def median(values: pd.Series) -> str:
 
 
 def medians_by_attention(values: pd.Series, most: pd.Series) -> list[str]:
-    """By bins of the texts' largest attention weight, as `BIN_HEADS` calls them."""
+    """By bins of the texts' largest attention weight, as `BIN_HEADS` calls them; to four digits, as reports have it."""
+    most = most.round(4)
     return [median(values[(most >= low) & (most < high)]) for low, high in BINS]
 
 

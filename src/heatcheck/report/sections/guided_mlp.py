@@ -10,9 +10,10 @@ from heatcheck.report.markup import join, tag
 from heatcheck.report.methods import best_first, cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
-from heatcheck.report.trained import means, models_table
+from heatcheck.report.trained import means, models_table, with_interval
 from heatcheck.report.visible import for_chart
 from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict_adversaries import FAR
 
 # Guide -> (name beside a dot, name in a table)
 GUIDES = {
@@ -46,7 +47,7 @@ def section(run: Run) -> Section | None:
         tag(
             "p",
             "Intervals cover texts and seeds. Explanation methods guide by the scores they give this model’s "
-            "decisions, as shares.",
+            f"decisions, as shares.{_how_far(run)}",
             class_="caption",
         ),
         folded("Each seed", models_table(("told", "F1"), [(_seed_name(name), [row]) for name, row in by_seed.items()])),
@@ -63,6 +64,18 @@ def section(run: Run) -> Section | None:
         chart,
         "section_guided_mlp.js",
     )
+
+
+def _how_far(run: Run) -> str:
+    """Where the adversary looks, without which its row cannot be read."""
+    found = next(iter(means(run, "guided_adversary_jsd").items()), None)
+    if found is None:
+        return ""
+    which, row = found
+    said = f" The adversary (λ = {which.at:g}) has a mean JSD of {with_interval(row)} from this model’s attention"
+    if row["value"] < FAR:
+        return f"{said}: below {FAR:g} it looks at much the same words, and its row says nothing of one that is far."
+    return f"{said}."
 
 
 def guide_name(guide: str) -> str:
