@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Predictor
@@ -38,35 +38,65 @@ def readout_only(model: Predictor) -> Iterator[None]:
     try:
         yield
     finally:
-        del attention.self.forward
         hook.remove()
+        del attention.self.forward
 
 
 def _reads_first(network: Any) -> bool:
-    """And is attention a softmax over all tokens, neither causal nor imposed?"""
-    known = f"{type(network).__module__}.{type(network).__qualname__}" in READ_FIRST
-    return known and not network.config.is_decoder and network.config._attn_implementation in ("sdpa", "eager")
+    """And is its last layer the plain one: all tokens seen, by a softmax, nothing changed, wrapped or used twice?"""
+    config = network.config
+    if (
+        f"{type(network).__module__}.{type(network).__qualname__}" not in READ_FIRST
+        or network.training
+        or config.is_decoder
+        or config._attn_implementation not in ("sdpa", "eager")
+        or not config.num_hidden_layers
+    ):
+        return False
+    *before, last = network.base_model.encoder.layer
+    used_before = {module for layer in before for module in layer.modules()}
+    own = list(last.modules())
+    attention = last.attention.self
+    return (
+        used_before.isdisjoint(own)
+        and all(map(is_untouched, own))
+        and all(is_plain_linear(part) and part.bias is not None for part in (attention.key, attention.value))
+        and not attention.is_causal
+    )
+
+
+def is_untouched(module: nn.Module) -> bool:
+    """Without hooks, and without a `forward` other than its class's."""
+    return not ("forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks)
+
+
+def is_plain_linear(module: nn.Module) -> bool:
+    """Its weight and its bias and nothing else? Adapters, norms of weights and quantisation wrap or replace those."""
+    return type(module) is nn.Linear and type(module.weight) is nn.Parameter and module.weight.layout == torch.strided
 
 
 def asked_by_first(attention: Any) -> Callable[..., tuple[Float[Tensor, "B 1 H"], None]]:
     """What self-attention gives to the first position."""
-    heads = attention.num_attention_heads
+    heads, all_of_it = attention.num_attention_heads, type(attention).forward
 
     def forward(
-        states: Float[Tensor, "B T H"], attention_mask: Tensor | None = None, **_: Any
+        hidden_states: Float[Tensor, "B T H"], attention_mask: Tensor | None = None, **more: Any
     ) -> tuple[Float[Tensor, "B 1 H"], None]:
+        seen = None if attention_mask is None else attention_mask[:, :, 0]
+        if seen is not None and seen.dtype == torch.bool and not bool(seen.any(-1).all()):
+            # Of a text without any token each implementation makes something else.
+            return all_of_it(attention, hidden_states, attention_mask, **more)[0][:, :1], None
         keys, values = (part.weight.unflatten(0, (heads, -1)) for part in (attention.key, attention.value))
-        query = attention.query(states[:, 0]).unflatten(-1, (heads, -1)).transpose(0, 1)
+        query = attention.query(hidden_states[:, 0]).unflatten(-1, (heads, -1)).transpose(0, 1)
         # The keys' bias adds the same to all scores of a text, which softmax does not see.
-        scores = attention.scaling * (query @ keys).transpose(0, 1) @ states.transpose(1, 2)
-        if attention_mask is not None:
-            scores = _hide(scores, attention_mask[:, :, 0])
-        mixed = (scores.softmax(-1) @ states).transpose(0, 1) @ values.transpose(1, 2)
+        scores = attention.scaling * (query @ keys).transpose(0, 1) @ hidden_states.transpose(1, 2)
+        weights = (scores if seen is None else _hide(scores, seen)).softmax(-1)
+        mixed = (weights @ hidden_states).transpose(0, 1) @ values.transpose(1, 2)
         return (mixed.transpose(0, 1).flatten(1) + attention.value.bias)[:, None], None
 
     return forward
 
 
-def _hide(scores: Float[Tensor, "B K T"], mask: Tensor) -> Float[Tensor, "B K T"]:
+def _hide(scores: Float[Tensor, "B K T"], seen: Tensor) -> Float[Tensor, "B K T"]:
     """A mask says which tokens are seen, or what to add to their scores."""
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
+    return scores.masked_fill(~seen, torch.finfo(scores.dtype).min) if seen.dtype == torch.bool else scores + seen
