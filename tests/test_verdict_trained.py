@@ -122,6 +122,12 @@ def test_the_cheapest_of_the_far_adversaries_counts_against_its_own_seed() -> No
     assert finding.measure == "trained_adversary_price"
 
 
+def test_of_several_adversaries_of_one_lambda_the_liar_has_its_number() -> None:
+    rows = adversary((0.0, 0.02, 0.1), (0.01, 0.08, 0.6))
+    rows += adversary((0.0, 0.02, 0.1), (0.01, 0.03, 0.6), setting="seed 50, number 3")
+    assert one(*rows).finding.startswith("The best liar (λ = 0.01, number 3) has its attention at")
+
+
 def test_an_adversary_must_go_farther_than_other_seeds_do() -> None:
     rows = adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.5))
     assert one(*rows).outcome == "fails"

@@ -54,6 +54,12 @@ class Liar(NamedTuple):
     honest: Estimate | None
 
     @property
+    def written(self) -> str:
+        """With its number, where several of one λ keep away from each other."""
+        _, apart, number = (self.name or "").partition(", number ")
+        return f"λ = {self.at:g}" + (f", number {number}" if apart else "")
+
+    @property
     def price(self) -> Estimate:
         return self.tvd if self.honest is None else self.tvd - self.honest
 
@@ -167,7 +173,7 @@ def _cheapest(liar: Liar) -> Finding:
         "trained_adversary",
         outcome,
         QUESTION,
-        f"The best liar (λ = {liar.at:g}) has its attention at a mean JSD of {liar.jsd}, of at most 0.69, and moves "
+        f"The best liar ({liar.written}) has its attention at a mean JSD of {liar.jsd}, of at most 0.69, and moves "
         f"the output by {liar.tvd.written(3)}: {than} (TVD, {price.n:,} texts).",
         meaning,
         "trained_adversary_price",
@@ -182,7 +188,7 @@ def _nobody_learned(liar: Liar, honest: Estimate) -> Finding:
         "trained_adversary",
         "cannot tell",
         QUESTION,
-        f"Imitation alone (λ = 0) moves the output by {honest.written(3)}; the best liar (λ = {liar.at:g}) moves it by "
+        f"Imitation alone (λ = 0) moves the output by {honest.written(3)}; the best liar ({liar.written}) moves it by "
         f"{liar.tvd.written(3)} (TVD, {honest.n:,} texts).",
         f"{failed}: beyond {IMITATES:g} a twin says something else, whatever it looks at. Train the adversaries for "
         "longer, or on more texts.",
