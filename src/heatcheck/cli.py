@@ -377,7 +377,7 @@ def reproduce(
             run=not tables_only,
         )
     if page is not None:
-        reproduction.write_page(page, blocks)
+        reproduction.write_page(page, blocks, reproduction.PAPERS[paper].pictures)
         say(str(page))
     else:
         sys.stdout.write("\n".join(f"{name}\n\n{block}\n" for name, block in blocks.items()))

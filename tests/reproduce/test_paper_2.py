@@ -21,7 +21,7 @@ from heatcheck.reproduce import paper_2, reproduce, write_page
 from heatcheck.reproduce.cases import Machine, run_requests
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_2_numbers import TABLE_2, TABLE_3, TABLE_4, TABLE_5
-from heatcheck.reproduce.paper_2_page import PICTURE
+from heatcheck.reproduce.paper_2_page import PICTURES
 from heatcheck.reproduce.plane import LEFT, RIGHT, WIDTH
 from tests.reproduce.small import reviews, row, write_sst
 
@@ -191,9 +191,10 @@ def test_figures_3_5_and_6_have_all_their_marks(blocks, ran):
 
 
 def test_the_picture_has_every_mark_at_its_place(blocks, tmp_path):
-    write_page(tmp_path / "page.md", {name: blocks[name] for name in ("figure-5", PICTURE)})
+    write_page(tmp_path / "page.md", {"figure-5": blocks["figure-5"]}, PICTURES)
     assert "svg" not in (tmp_path / "page.md").read_text()
-    root = ElementTree.fromstring((tmp_path / PICTURE).read_text())
+    (picture,) = PICTURES
+    root = ElementTree.fromstring((tmp_path / picture).read_text())
     sst, imdb = root.findall("{*}g")
     assert len(sst.findall("{*}circle")) == len(TABLE_5["sst"]) + 2
     assert len(imdb.findall("{*}circle")) == len(TABLE_5["imdb-paper"])

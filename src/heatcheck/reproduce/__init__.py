@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from heatcheck.errors import InputError
@@ -11,22 +12,23 @@ from heatcheck.machine import choose_device
 from heatcheck.progress import Progress
 from heatcheck.reproduce import paper_1, paper_2, paper_2_page, paper_3, paper_3_page, paper_5
 from heatcheck.reproduce.cases import Machine
-from heatcheck.reproduce.page import write_page
+from heatcheck.reproduce.page import Picture, write_page
 
 __all__ = ["PAPERS", "reproduce", "write_page"]
 
 
 class Paper(NamedTuple):
-    """`full` runs the paper's own scale; None where ours is that already."""
+    """`full` runs the paper's own scale; None where ours is that already. `pictures` are drawn from its tables."""
 
     run: Callable[..., None]
     full: Callable[..., None] | None
     page: Callable[[Path], dict[str, str]]
+    pictures: Mapping[str, Picture] = MappingProxyType({})
 
 
 PAPERS = {
     "paper-1": Paper(paper_1.run_cases, None, paper_1.page),
-    "paper-2": Paper(paper_2.run_cases, paper_2.run_full, paper_2_page.page),
+    "paper-2": Paper(paper_2.run_cases, paper_2.run_full, paper_2_page.page, paper_2_page.PICTURES),
     "paper-3": Paper(paper_3.run_cases, paper_3.run_full, paper_3_page.page),
     "paper-5": Paper(paper_5.run_cases, paper_5.run_full, paper_5.page),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,10 @@ from heatcheck.claim import is_finished
 from heatcheck.errors import InputError
 from heatcheck.measure.intervals import Interval, bootstrap
 from heatcheck.report.assets import write_whole
+from heatcheck.reproduce.kept import NOT_YET, kept
 
-NOT_YET = "not run yet"
 Lines = Iterator[str]
+Picture = Callable[[Mapping[str, str]], str]  # from a page's tables to SVG
 BINS = ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01))
 BIN_HEADS = tuple(f"max α in [{low:g}, {min(high, 1):g}{')' if high < 1 else ']'}" for low, high in BINS)
 
@@ -111,6 +113,15 @@ def between(found: Interval | None, missing: str = NOT_YET, digits: int = 3) -> 
     return value if found.low is None else f"{value} [{low}, {high}]"
 
 
+def first_number(cell: str) -> float:
+    """Of what `between` wrote, the value.
+
+    >>> first_number(".034 [.033, .034]")
+    0.034
+    """
+    return float(cell.split()[0])
+
+
 def against(found: Interval | None, threshold: float, above: str, below: str) -> str:
     """
     >>> against(Interval(0.5, 0.4, 0.6), 0.45, "yes", "no"), against(Interval(0.5, 0.4, 0.6), 0.0, "yes", "no")
@@ -163,29 +174,35 @@ def line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def write_page(path: Path, blocks: Mapping[str, str]) -> None:
-    """Replace the blocks in the page, which keeps its prose, so it must have a place for each; a new page is the blocks
-    alone. Pictures (`name.svg`) become files beside it."""
-    pictures = {name: block for name, block in blocks.items() if name.endswith(".svg")}
-    tables = {name: block for name, block in blocks.items() if name not in pictures}
+def write_page(path: Path, blocks: Mapping[str, str], pictures: Mapping[str, Picture] = MappingProxyType({})) -> None:
+    """Replace the blocks in the page, which must have a place for each; it keeps its prose, and numbers whose runs are
+    not here. A new page is the blocks alone. Pictures (`name.svg`) become files beside it: those of `blocks` show runs,
+    so they stay as they are where numbers are kept; `pictures` are drawn from the page's tables."""
+    ready = {name: block for name, block in blocks.items() if name.endswith(".svg")}
+    tables = {name: block for name, block in blocks.items() if name not in ready}
     text = (
         path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in tables)
     )
     for name, block in tables.items():
-        text = _replaced(text, name, block, path)
+        text, tables[name] = _replaced(text, name, block, path)
     write_whole(path, text, "page")
-    for name, picture in pictures.items():
+    drawn = {name: draw(tables) for name, draw in pictures.items()} | (
+        ready if tables.items() <= blocks.items() else {}
+    )
+    for name, picture in drawn.items():
         write_whole(path.with_name(name), picture, "picture")
 
 
-def _replaced(text: str, name: str, block: str, path: Path) -> str:
+def _replaced(text: str, name: str, block: str, path: Path) -> tuple[str, str]:
+    """The page's text, and what is now in the block."""
     first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, opened, rest = text.partition(first)
-    _, closed, behind = rest.partition(last)
+    known, closed, behind = rest.partition(last)
     if not (opened and closed):
         where = f"behind {first}" if opened else "in it"
         raise InputError(
             f"{path}: there is no {last if opened else first} {where}, so where the table {name!r} goes is not known. "
             f"Put {first} and {last} there, each in a line of its own."
         )
-    return f"{before}{first}\n{block}\n{last}{behind}"
+    block = kept(known, block)
+    return f"{before}{first}\n{block}\n{last}{behind}", block

@@ -5,16 +5,17 @@ Adversaries that are far from each other, which the paper names as future work, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from heatcheck.measure.intervals import Interval
+from heatcheck.reproduce.kept import NOT_YET, rows
 from heatcheck.reproduce.page import (
     BIN_HEADS,
-    NOT_YET,
     Finished,
     Lines,
     between,
+    first_number,
     heading,
     line,
     median,
@@ -27,6 +28,7 @@ from heatcheck.reproduce.plane import Panel, Point, picture
 from heatcheck.results import ALL_SEEDS
 
 BOTH = ("jsd", "tvd")
+SIGNS = "▲■+●"  # at the end of a mark's name
 
 
 def figure_3(runs: Runs) -> Lines:
@@ -91,21 +93,21 @@ def marks(run: Finished) -> list[Mark]:
     return found
 
 
-def drawn(runs: Runs) -> Lines:
-    """The same as a picture, with the paper's curve."""
+def drawn(tables: Mapping[str, str]) -> str:
+    """The same table as a picture, with the paper's curve."""
     panels = []
     for dataset in SWEPT:
-        found = marks(runs[dataset]) if dataset in runs else []
-        points = [(m.name, Point(m.jsd.value, m.tvd.value)) for m in found if m.jsd is not None and m.tvd is not None]
+        found = [row for row in rows(tables["figure-5"]) if row[0] == TITLES[dataset] and row[1][-1] in SIGNS]
+        points = [(name[-1], Point(*map(first_number, values))) for _, name, *values in found if "–" not in values]
         panels.append(
             Panel(
                 TITLES[dataset],
-                [point for name, point in points if name.endswith("●")],
+                [point for sign, point in points if sign == "●"],
                 [Point(theirs.jsd, theirs.true_tvd) for theirs in TABLE_5[dataset].values()],
-                [(name[-1], point) for name, point in points if not name.endswith("●")],
+                [(sign, point) for sign, point in points if sign != "●"],
             )
         )
-    yield picture(panels)
+    return picture(panels)
 
 
 def figure_6(runs: Runs) -> Lines:
@@ -127,9 +129,12 @@ def figure_6(runs: Runs) -> Lines:
 def apart(run: Finished | None) -> Lines:
     """Adversaries of one λ that are far from the base and from each other: the paper's future work."""
     yield from heading("adversary", "F1", "TVD to base", "JSD to base", "JSD to number 1", "JSD to number 2")
-    if run is None:
-        yield line(*[NOT_YET] * 6)
-        return
+    yield from [line(*[NOT_YET] * 6)] if run is None else _each_apart(run)
+    yield ""
+    yield f"SST, λ = {APART.lambdas[0]:g}, one seed; [95% interval over texts]."
+
+
+def _each_apart(run: Finished) -> Lines:
     settings = run.scores[run.scores["measure"] == "trained_adversary_jsd"]["setting"].unique()
     for place, setting in enumerate(sorted(settings), start=1):
         own = [
@@ -140,5 +145,3 @@ def apart(run: Finished | None) -> Lines:
             run.find("trained_adversary_apart", subject=f"number {k}", reference=f"number {place}") for k in (1, 2)
         ]
         yield line(f"number {place}", *(between(f, "–") for f in own), *(between(f, "") for f in others))
-    yield ""
-    yield f"SST, λ = {APART.lambdas[0]:g}, one seed; [95% interval over texts]."

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 from heatcheck.measure.resampling import interval
+from heatcheck.reproduce.kept import NOT_YET
 from heatcheck.reproduce.lanes import Group, Lane, picture
-from heatcheck.reproduce.page import NOT_YET, Lines, against, between, heading, joined, line, number, spread
+from heatcheck.reproduce.page import Lines, against, between, heading, joined, line, number, spread
 from heatcheck.reproduce.paper_3 import CASES, FULL_CASES, LSTM, MLP, MOCK, TABLES, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3, Spread
 from heatcheck.reproduce.paper_3_runs import Attacked, read_attacked
@@ -99,7 +100,8 @@ def table_3(runs: Runs) -> Lines:
         printed = [_printed(part, digits) for part, digits in zip(parts, (0, 3, 3, 3, 4), strict=True)]
         ours = [missing(dataset, encoder)] * 5 if run is None else _ours(run)
         cells = [cell for pair in zip(printed, ours, strict=True) for cell in pair]
-        yield line(title(dataset), MODELS[encoder], "" if run is None else str(len(run.seeds)), *cells)
+        seeds = missing(dataset, encoder) if run is None else str(len(run.seeds))
+        yield line(title(dataset), MODELS[encoder], seeds if seeds != FULL_ONLY else "", *cells)
     yield ""
     yield (
         "Of the adversaries: mean ± standard deviation over seeds (the paper's: nine), of one seed the value; for "

@@ -13,7 +13,8 @@ from itertools import combinations, product
 import numpy as np
 
 from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.page import NOT_YET, between, number
+from heatcheck.reproduce.kept import NOT_YET
+from heatcheck.reproduce.page import between, number
 from heatcheck.reproduce.paper_5_numbers import METHODS, PAIR, PAIRS, SINGLE, TAUS
 from heatcheck.reproduce.paper_5_runs import Runs, Samples, contrast, mean_over_pairs
 
@@ -107,7 +108,7 @@ def question_2(runs: Runs, datasets: Mapping[str, str], titles: Mapping[str, str
     rows = (("BiLSTM", "bilstm", False), ("MiniLM ³", "minilm", False), ("MiniLM ³, marks ranked too", "minilm", True))
     for title, model, marks in rows:
         ready = _by_task(runs, model, datasets)
-        of = " − ".join(", ".join(titles[d] for d in kind) or "none" for kind in ready)
+        of = " − ".join(", ".join(titles[d] for d in kind) for kind in ready) if all(ready) else NOT_YET
         cells = (" | ".join(_between_tasks(runs, model, ready, pairs, marks)) for pairs in KINDS.values())
         yield f"| {title} | {of} | {' | '.join(cells)} |"
     yield ""
