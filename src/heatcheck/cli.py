@@ -355,6 +355,10 @@ def reproduce(
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Run nothing: tables from the runs that are finished.")
     ] = False,
+    kept: Annotated[
+        Path | None,
+        typer.Option("--kept", help="paper-5: folder with the numbers of finished runs, of any machine."),
+    ] = None,
 ) -> None:
     """A paper's tables, ours beside theirs."""
     from heatcheck import reproduce as reproduction
@@ -375,6 +379,7 @@ def reproduce(
             progress=progress,
             full=full,
             run=not tables_only,
+            kept=kept,
         )
     if page is not None:
         reproduction.write_page(page, blocks, reproduction.PAPERS[paper].pictures)

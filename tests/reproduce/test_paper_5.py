@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -20,7 +21,7 @@ from heatcheck.progress import Silent
 from heatcheck.reproduce import paper_5, reproduce
 from heatcheck.reproduce.cases import Machine
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, PAIRS, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_9
-from heatcheck.reproduce.paper_5_page import DATASETS
+from heatcheck.reproduce.paper_5_page import DATASETS, page
 from heatcheck.reproduce.paper_5_runs import Runs, contrast, mean_over_pairs
 from tests.reproduce.small import reviews, row, write_sst
 from tests.tiny import tiny_folder
@@ -202,6 +203,22 @@ def test_the_full_scale_is_preferred_and_unfinished_runs_are_not_read(ran, tmp_p
     results.write_json(full / "run.json", {"schema_version": results.SCHEMA_VERSION, "status": "finished"})
     results.write_tables(full, {"examples": table.slice(0, 5)})
     assert {s: len(r) for s, r in Runs(tmp_path).right("a", "minilm", "softmax").items()} == {0: 5}
+
+
+def test_kept_numbers_make_the_same_page_where_no_run_is(blocks, ran, tmp_path):
+    kept = tmp_path / "kept"
+    assert page(ran, kept) == blocks
+    assert {file.stem for file in kept.iterdir()} == {folder.name for folder in ran.iterdir() if folder.is_dir()}
+    assert page(tmp_path / "none", kept) == blocks
+    assert list(pd.read_parquet(kept / "sst-bilstm-softmax-0.parquet").columns) == ["right"]  # no texts
+
+
+def test_only_paper_5_keeps_numbers(tmp_path):
+    with pytest.raises(InputError, match="paper-1 reads its runs alone: only paper-5 keeps numbers"):
+        reproduce(
+            "paper-1", data_dir=None, out=tmp_path, only=None, limit=None, threads=1, progress=Silent(), run=False,
+            kept=tmp_path / "kept",
+        )  # fmt: skip
 
 
 def test_intervals_count_texts_and_models():

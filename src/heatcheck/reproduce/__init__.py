@@ -22,7 +22,7 @@ class Paper(NamedTuple):
 
     run: Callable[..., None]
     full: Callable[..., None] | None
-    page: Callable[[Path], dict[str, str]]
+    page: Callable[..., dict[str, str]]
     pictures: Mapping[str, Picture] = MappingProxyType({})
 
 
@@ -47,10 +47,12 @@ def reproduce(
     seed: int = 0,
     full: bool = False,
     run: bool = True,
+    kept: Path | None = None,
 ) -> dict[str, str]:
     """Run what is missing (all of it resumable, below `out`) and return the page's tables by name.
 
-    `run=False`: tables from the runs that are finished, whichever these are.
+    `run=False`: tables from the runs that are finished, whichever these are. `kept`: a folder for the numbers of
+    finished runs, which are taken from there where the run itself is not in `out`.
     """
     if paper not in PAPERS:
         raise InputError(f"There is no reproduction of {paper!r}. There are: {', '.join(PAPERS)}.")
@@ -61,8 +63,10 @@ def reproduce(
         raise InputError(f"{paper}: say with --data-dir which folder holds the papers' data sets.")
     if seed and paper != "paper-1":
         raise InputError(f"{paper} names its own seeds. Leave --seed out.")
+    if kept is not None and paper != "paper-5":
+        raise InputError(f"{paper} reads its runs alone: only paper-5 keeps numbers beside them. Leave --kept out.")
     if run:
         seeded = {"seed": seed} if seed else {}
         machine = Machine(threads, choose_device(device))
         run_cases(data_dir, out, only=only, limit=limit, machine=machine, progress=progress, **seeded)
-    return PAPERS[paper].page(out)
+    return PAPERS[paper].page(out, **({"kept": kept} if kept is not None else {}))

@@ -41,9 +41,10 @@ NOTES = (
 )
 
 
-def page(out: Path) -> dict[str, str]:
-    """The blocks of the page by name."""
-    runs = Runs(out)
+def page(out: Path, kept: Path | None = None) -> dict[str, str]:
+    """The blocks of the page by name. In `kept` are the numbers of runs on any machine; those of the runs here join."""
+    runs = Runs(out, kept)
+    runs.keep()
     blocks: dict[str, Callable[[], Iterator[str]]] = {
         "runs": lambda: there(runs),
         "tables-3-9": lambda: tables_3_9(runs),

@@ -5,7 +5,8 @@ The page asks for a model (data set, model, attention) and gets one table per se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -28,54 +29,89 @@ SEEDS = (0, 1, 2)
 SHOWN = (*METHODS[:4], "deep_lift_captum", *METHODS[4:], "flow")  # our order of methods
 AT_ONCE = 32  # texts
 FULL = "-full"
+AGREEMENT = "-agreement"
+# What a column of a run's numbers is about; the first is τ with [CLS] and [SEP] ranked too, of which a BiLSTM has none.
+WITH_MARKS, WORDS, OVERLAP, DELTA = "tau:", "tau of words:", "overlap:", "delta:"
+RIGHT = "right"
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The folder with all cases. Of a case at both scales the paper's own is taken."""
+    """The folder with all cases, and one with the numbers of finished runs, which may have been made elsewhere.
+
+    Of a case at both scales the paper's own is taken.
+    """
 
     out: Path
-    _kept: dict[tuple[str, Path], pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    kept: Path | None = None
+    _read: dict[str, pd.DataFrame | None] = field(default_factory=dict, repr=False, compare=False)
 
     def taus(self, dataset: str, model: str, *, marks: bool = False) -> list[pd.DataFrame]:
         """By seed the τ of every two methods (columns) on each text (rows). `marks`: [CLS] and [SEP] ranked too."""
-        read = _with_marks if marks or model == "bilstm" else _words_only
-        return [self._once(read, folder) for folder in self._finished(dataset, model, "softmax", "-agreement")]
+        kind = WITH_MARKS if marks or model == "bilstm" else WORDS
+        return [part(numbers, kind) for numbers in self._explained(dataset, model)]
 
     def overlaps(self, dataset: str, model: str) -> list[pd.DataFrame]:
         """The same for the share of words that two methods have in common among their highest quarter."""
-        return [_pairs(f, "topk_overlap") for f in self._finished(dataset, model, "softmax", "-agreement")]
+        return [part(numbers, OVERLAP) for numbers in self._explained(dataset, model)]
 
     def deltas(self, dataset: str, model: str) -> pd.Series:
         """How far the median text's scores miss the sum that the method promises, by method."""
-        frames = [self._once(_deltas, f) for f in self._finished(dataset, model, "softmax", "-agreement")]
-        if not frames:
-            return pd.Series(dtype=float)
-        joined = pd.concat(frames)
-        return joined.groupby(joined["subject"].map(short))["value"].median()
+        frames = [part(numbers, DELTA) for numbers in self._explained(dataset, model)]
+        return pd.concat(frames).median().dropna() if frames else pd.Series(dtype=float)
 
     def right(self, dataset: str, model: str, weighting: str, split: str = "test") -> dict[int, pd.Series]:
         """By seed: 1 for each text whose class was predicted, else 0."""
         ending = "" if split == "test" else f"-{split}"
-        folders = dict(self._by_seed(dataset, model, weighting, ending))
-        return {seed: _right(folder) for seed, folder in folders.items()}
+        return {seed: found[RIGHT] for seed, found in self._by_seed(dataset, model, weighting, ending)}
 
-    def _once(self, read: Callable[[Path], pd.DataFrame], folder: Path) -> pd.DataFrame:
-        """Several tables of the page read the same run."""
-        if (read.__name__, folder) not in self._kept:
-            self._kept[read.__name__, folder] = read(folder)
-        return self._kept[read.__name__, folder]
+    def keep(self) -> None:
+        """Write the numbers of all finished runs to `kept`: without texts, they are small enough to be shared."""
+        for folder in filter(is_finished, sorted(self.out.glob("*"))):
+            found = self._numbers(folder.name)
+            if self.kept is not None and found is not None:
+                self.kept.mkdir(parents=True, exist_ok=True)
+                partial = self.kept / f".{folder.name}.part"
+                found.astype(np.float32).to_parquet(partial, compression="zstd")
+                os.replace(partial, self.kept / f"{folder.name}.parquet")
 
-    def _finished(self, dataset: str, model: str, weighting: str, ending: str) -> list[Path]:
-        return [folder for _, folder in self._by_seed(dataset, model, weighting, ending)]
+    def _explained(self, dataset: str, model: str) -> list[pd.DataFrame]:
+        return [found for _, found in self._by_seed(dataset, model, "softmax", AGREEMENT)]
 
-    def _by_seed(self, dataset: str, model: str, weighting: str, ending: str) -> Iterator[tuple[int, Path]]:
+    def _by_seed(self, dataset: str, model: str, weighting: str, ending: str) -> Iterator[tuple[int, pd.DataFrame]]:
         for seed in SEEDS:
-            name = f"{dataset}-{model}-{weighting}-{seed}"
-            folders = (self.out / f"{name}{part}{ending}" for part in (FULL, ""))
-            there = next(filter(is_finished, folders), None)
-            if there is not None:
-                yield seed, there
+            names = (f"{dataset}-{model}-{weighting}-{seed}{scale}{ending}" for scale in (FULL, ""))
+            found = next((n for n in map(self._numbers, names) if n is not None), None)
+            if found is not None:
+                yield seed, found
+
+    def _numbers(self, name: str) -> pd.DataFrame | None:
+        """Of a run that is here, else those that were kept. Several tables of the page ask for the same."""
+        if name not in self._read:
+            file = None if self.kept is None else self.kept / f"{name}.parquet"
+            there = pd.read_parquet(file) if file is not None and file.exists() else None
+            self._read[name] = numbers(self.out / name) if is_finished(self.out / name) else there
+        return self._read[name]
+
+
+def numbers(folder: Path) -> pd.DataFrame:
+    """All that the page needs of a finished run, a row for each text."""
+    if not folder.name.endswith(AGREEMENT):
+        return _right(folder).to_frame(RIGHT)
+    found = {WITH_MARKS: _pairs(folder, "kendall"), OVERLAP: _pairs(folder, "topk_overlap"), DELTA: _deltas(folder)}
+    if "-minilm-" in folder.name:
+        found[WORDS] = _words_only(folder)
+    return pd.concat([table.add_prefix(kind) for kind, table in found.items()], axis=1)
+
+
+def part(numbers: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Its columns of one kind.
+
+    >>> part(pd.DataFrame({"a:x": [1], "b:y": [2]}), "a:").to_dict("list")
+    {'x': [1]}
+    """
+    chosen = numbers.loc[:, numbers.columns.str.startswith(kind)]
+    return chosen.set_axis(chosen.columns.str.removeprefix(kind), axis=1)
 
 
 def short(method: str) -> str:
@@ -102,11 +138,6 @@ def _right(folder: Path) -> pd.Series:
     return right.set_axis(examples["example_id"])
 
 
-def _with_marks(folder: Path) -> pd.DataFrame:
-    """As the run itself compared them. A BiLSTM's has no marks in it."""
-    return _pairs(folder, "kendall")
-
-
 def _texts(folder: Path, measure: str) -> pd.DataFrame:
     columns = ["example_id", "subject", "reference", "measure", "setting", "value"]
     frame: pd.DataFrame = results.read_table(folder, "scores", columns).to_pandas()
@@ -114,7 +145,9 @@ def _texts(folder: Path, measure: str) -> pd.DataFrame:
 
 
 def _deltas(folder: Path) -> pd.DataFrame:
-    return _texts(folder, "completeness_delta")
+    rows = _texts(folder, "completeness_delta")
+    rows = rows.assign(method=rows["subject"].map({name: short(name) for name in rows["subject"].unique()}))
+    return rows.pivot(index="example_id", columns="method", values="value")
 
 
 def _pairs(folder: Path, measure: str) -> pd.DataFrame:
