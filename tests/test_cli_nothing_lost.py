@@ -120,9 +120,19 @@ def test_a_trained_model_takes_no_flags_of_training_or_of_transformers(heatcheck
         (("--windows",), "--windows is for transformers, and model is none. Leave it out."),
         (("--max-length", "9"), "--max-length is for transformers, and model is none. Leave it out."),
     ):
-        code, _, err = heatcheck("audit", "--model", model, "--data", "reviews.csv", "--out", "run", *flags)
-        assert (code, Path("run").exists()) == (2, False)
-        assert sentence in err
+        for command in (("audit",), ("run", "permutation")):
+            code, _, err = heatcheck(*command, "--model", model, "--data", "reviews.csv", "--out", "run", *flags)
+            assert (code, Path("run").exists()) == (2, False)
+            assert sentence in err
+
+
+def test_an_experiment_trains_the_model_that_is_asked_for(heatcheck):
+    write_reviews(Path("reviews.csv"))
+    flags = ("--encoder", "mlp", "--attention", "dot", "--epochs", "1", "--vectors", "none", "--threads", "1")
+    code, _, err = heatcheck("run", "permutation", "--data", "reviews.csv", "--out", "run", *flags)
+    assert code == 0, err
+    model = read_run(Path("run"))["model"]
+    assert model["name"] == "mlp-dot"
 
 
 def test_several_experiments_go_into_one_run(heatcheck, model):

@@ -101,6 +101,7 @@ def run(
     limit: LimitFlag = None,
     chosen: MethodFlags,
     machine: MachineFlags,
+    own: OwnModelFlags,
     reading: ReadingFlags,
     windows: WindowsFlag = False,
     trained: TrainedFlags,
@@ -133,6 +134,8 @@ def run(
     from heatcheck.experiments import EXPERIMENTS
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
+    if model is not None:
+        own.refuse("is trained already", epochs=(own.epochs, None))
     names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
     if "adversarial_attention" not in names and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
@@ -140,7 +143,8 @@ def run(
         raise InputError(f"--operators and --unit are for erasure, not {experiment}.")
     if "plausibility" not in names and (rationales, rationale_format) != (None, "eraser"):
         raise InputError(f"--rationales and --rationale-format are for plausibility, not {experiment}.")
-    options: Any = {**data.options(), **machine.options(), "reading": _reading(model, reading, windows)}
+    read = _reading(model, reading, windows)
+    options: Any = {**data.options(), **machine.options(), **own.training(), "reading": read}
     configs = settings.explaining_configs(
         chosen.methods,
         special_tokens=chosen.special_tokens,

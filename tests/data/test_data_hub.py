@@ -101,7 +101,7 @@ def test_failures_are_one_sentence(datasets: ModuleType, monkeypatch: pytest.Mon
         raise ConnectionError("Couldn't reach\n the hub")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("heatcheck.data.hub.out_of_reach", lambda: False)
     assert error("hf:glue/sst2").startswith("hf:glue/sst2 cannot be loaded (ConnectionError: Couldn't reach the hub).")
     assert asked == [("glue/sst2",)]
     assert error("hf:imdb") == (

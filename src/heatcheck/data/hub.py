@@ -9,8 +9,9 @@ is used.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from heatcheck.data.dataset import Dataset
 from heatcheck.data.files import Labels, table_to_dataset
 from heatcheck.data.readers import Table
 from heatcheck.errors import InputError
+from heatcheck.hub_reach import out_of_reach
 
 PREFIX = "hf:"
 HIDDEN = -1  # the hub's label for rows whose label is not published
@@ -68,18 +70,30 @@ def _first_that_exists(datasets: Any, source: str, names: Iterable[tuple[str, ..
     failure: Exception | None = None
     for name in names:
         try:
-            return dict(datasets.load_dataset(*name))
+            with _offline_if_so(datasets, name[0]):
+                return dict(datasets.load_dataset(*name))
         # Its own errors, the hub's, the network's or Arrow's, which differ by version: all mean "not to be had".
         except Exception as error:
             failure = failure or error
-            # Without a network a second name fails as the first did, after as many retries; a cache may still have it.
-            if isinstance(error, ConnectionError) and not datasets.config.HF_HUB_OFFLINE:
+            # Where the hub does not answer a second name fails as the first did, after as many retries.
+            if isinstance(error, ConnectionError) and not out_of_reach():
                 break
     reason = re.sub(r"\s+", " ", str(failure)).strip()[:200]
     raise InputError(
         f"{source} cannot be loaded ({type(failure).__name__}: {reason}). Check the name and the network connection, "
         "or download it and give the folder or file."
     ) from failure
+
+
+@contextlib.contextmanager
+def _offline_if_so(datasets: Any, name: str) -> Iterator[None]:
+    """Without a way to the hub, what an earlier run has fetched will do."""
+    before = datasets.config.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = before or (not Path(name).is_dir() and out_of_reach())
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE = before
 
 
 def spellings(name: str) -> list[tuple[str, ...]]:

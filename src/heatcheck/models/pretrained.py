@@ -20,6 +20,7 @@ from torch import nn
 
 from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
+from heatcheck.hub_reach import out_of_reach
 from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.subject import Subject
@@ -181,12 +182,21 @@ def load_config(source: str, spec: TransformerSpec) -> Any:
             else f"{source}: pickled weights can run code when loaded and are refused. Convert them to safetensors."
         )
     try:
-        config = AutoConfig.from_pretrained(source, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
+        config = AutoConfig.from_pretrained(source, **_how_to_fetch(source, spec))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(_why_not(source, error)) from error
     if HEAD in (getattr(config, "auto_map", None) or {}) and not spec.trust_remote_code:
         raise InputError(_remote(source))  # where the type is known, transformers would load its own network instead
     return config
+
+
+def _how_to_fetch(source: str, spec: TransformerSpec) -> dict[str, Any]:
+    """Without a way to the hub, what an earlier run has fetched will do."""
+    return {
+        "revision": spec.revision,
+        "trust_remote_code": spec.trust_remote_code,
+        "local_files_only": not Path(source).is_dir() and out_of_reach(),
+    }
 
 
 def _check_folder(folder: Path) -> None:
@@ -229,9 +239,7 @@ def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            source, revision=spec.revision, trust_remote_code=spec.trust_remote_code
-        )
+        tokenizer = AutoTokenizer.from_pretrained(source, **_how_to_fetch(source, spec))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{spec.source}: its tokenizer cannot be loaded ({_first_line(error)}).") from error
     if not tokenizer.is_fast:
@@ -255,8 +263,7 @@ def load_network(
             network, info = AutoModelForSequenceClassification.from_pretrained(
                 source,
                 config=config,
-                revision=spec.revision,
-                trust_remote_code=spec.trust_remote_code,
+                **_how_to_fetch(source, spec),
                 use_safetensors=True,
                 ignore_mismatched_sizes=new_head,
                 output_loading_info=True,
