@@ -57,6 +57,9 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
     [
         (["trained_adversary", "--lambdas", "-0.1"], "below 0"),
         (["trained_adversary", "--lambdas", "much"], "not numbers"),
+        (["guided_mlp", "--lambdas", "0,0.01"], "--lambdas is not for guided_mlp"),
+        (["guided_mlp", "--guide-lambda=-1"], "below 0"),
+        (["trained_adversary", "--guide-lambda", "1"], "--guide-lambda is not for trained_adversary"),
         (["seed_variance", "--seeds", "1"], "at least 2 seeds"),
         (["seed_variance", "--seeds", "1,1"], "given twice"),
         (["seed_variance", "--margin", "0.1"], "--margin is not for seed_variance"),
@@ -96,3 +99,10 @@ def test_an_adversarys_flags_reach_its_training():
     )
     for config in (found["attefa"], found["trained_adversary"], found["guided_mlp"].adversary):
         assert (config.epochs, config.patience) == (30, 20)
+
+
+def test_a_sweep_does_not_change_the_adversary_that_guides():
+    found = trained_configs(["guided_mlp", "trained_adversary"], {"lambdas": "0,1", "guide-lambda": 0.01})
+    assert found["trained_adversary"].lambdas == (0, 1)
+    assert found["guided_mlp"].adversary.lambdas == (0.01,)
+    assert "guided_mlp" not in trained_configs(["guided_mlp", "trained_adversary"], {"lambdas": "0,1"})

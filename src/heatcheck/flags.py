@@ -178,6 +178,10 @@ class TrainedFlags:
         str | None,
         Option("--lambdas", rich_help_panel=TRAINED, help="trained_adversary: weights of the distance, 0,0.001,1."),
     ] = None
+    guide_lambda: Annotated[
+        float | None,
+        Option("--guide-lambda", rich_help_panel=TRAINED, help="guided_mlp: λ of the adversary that guides. 0.001."),
+    ] = None
     guides: Annotated[
         str | None,
         Option(

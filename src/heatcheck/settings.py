@@ -68,6 +68,7 @@ FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: t
     "seeds": ("seeds", lambda text: numbers(text, int, "--seeds")),
     "bases": ("bases", lambda text: numbers(text, int, "--bases")),
     "lambdas": ("lambdas", lambda text: numbers(text, float, "--lambdas")),
+    "guide-lambda": ("lambdas", lambda weight: (float(weight),)),
     "guides": ("guides", split),
     "margin": ("margin", float),
     "apart": ("apart", int),
@@ -76,6 +77,9 @@ FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: t
     "stop-at": ("stop_at", float),
     "select-on": ("selected_on", str),
 }
+
+OF_GUIDES = ("guide-lambda",)  # of the adversary that guides alone
+OF_ADVERSARIES = ("adversary-epochs", "adversary-patience", "select-on")  # of that one too
 
 
 def trained_configs(experiments: Sequence[str], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,15 +94,16 @@ def trained_configs(experiments: Sequence[str], flags: Mapping[str, Any]) -> dic
 
 
 def _heard(experiment: str, given: Mapping[str, Any]) -> tuple[set[str], Any]:
-    """Which flags are for this test, and its settings with them. guided_mlp passes on those of its adversary."""
+    """Which flags are for this test, and its settings with them. guided_mlp passes on those of its adversary, which is
+    one: a sweep of λ is another test's."""
     config = EXPERIMENTS[experiment].config()
     inner = getattr(config, "adversary", None)
     own, passed, heard = {}, {}, set()
     for flag, value in given.items():
         name, read = FLAGS[flag]
-        if EXPERIMENTS[experiment].models is not None and hasattr(config, name):
+        if EXPERIMENTS[experiment].models is not None and hasattr(config, name) and flag not in OF_GUIDES:
             own[name] = read(value)
-        elif hasattr(inner, name):
+        elif inner is not None and (flag in OF_GUIDES or flag in OF_ADVERSARIES):
             passed[name] = read(value)
         else:
             continue
