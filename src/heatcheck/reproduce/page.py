@@ -18,7 +18,7 @@ from heatcheck.claim import is_finished
 from heatcheck.errors import InputError
 from heatcheck.measure.intervals import Interval, bootstrap
 from heatcheck.report.assets import write_whole
-from heatcheck.reproduce.kept import NOT_YET, kept
+from heatcheck.reproduce.carried import NOT_YET, carried_over
 
 Lines = Iterator[str]
 Picture = Callable[[Mapping[str, str]], str]  # from a page's tables to SVG
@@ -204,5 +204,5 @@ def _replaced(text: str, name: str, block: str, path: Path) -> tuple[str, str]:
             f"{path}: there is no {last if opened else first} {where}, so where the table {name!r} goes is not known. "
             f"Put {first} and {last} there, each in a line of its own."
         )
-    block = kept(known, block)
+    block = carried_over(known, block)
     return f"{before}{first}\n{block}\n{last}{behind}", block

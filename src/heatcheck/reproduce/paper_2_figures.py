@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.kept import NOT_YET, rows
+from heatcheck.reproduce.carried import NOT_YET, rows
 from heatcheck.reproduce.page import (
     BIN_HEADS,
     Finished,

@@ -11,7 +11,7 @@ import numpy as np
 
 from heatcheck.measure.intervals import Interval
 from heatcheck.measure.resampling import interval, over_models
-from heatcheck.reproduce.kept import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET
 from heatcheck.reproduce.page import (
     Finished,
     Lines,

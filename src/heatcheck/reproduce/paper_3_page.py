@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from heatcheck.measure.resampling import interval
-from heatcheck.reproduce.kept import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET
 from heatcheck.reproduce.lanes import Group, Lane, picture
 from heatcheck.reproduce.page import Lines, against, between, heading, joined, line, number, spread
 from heatcheck.reproduce.paper_3 import CASES, FULL_CASES, LSTM, MLP, MOCK, TABLES, Case

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heatcheck.experiments.ranking import LARGEST_DELTA
-from heatcheck.reproduce.kept import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET
 from heatcheck.reproduce.page import between, joined, number
 from heatcheck.reproduce.paper_5_numbers import FIGURE_1, METHODS, PAIRS, TABLE_3, TABLE_4, TABLE_9, TAUS, Accuracy
 from heatcheck.reproduce.paper_5_questions import question_1, question_2

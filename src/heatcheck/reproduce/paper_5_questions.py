@@ -13,7 +13,7 @@ from itertools import combinations, product
 import numpy as np
 
 from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.kept import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET
 from heatcheck.reproduce.page import between, number
 from heatcheck.reproduce.paper_5_numbers import METHODS, PAIR, PAIRS, SINGLE, TAUS
 from heatcheck.reproduce.paper_5_runs import Runs, Samples, contrast, mean_over_pairs

@@ -16,11 +16,11 @@ MARK = " †"  # of methods that miss their sum on some data set, which may be o
 Row = list[str]
 
 
-def kept(before: str, now: str) -> str:
+def carried_over(before: str, now: str) -> str:
     """The block `now`, with what only the same block `before` knows.
 
-    >>> print(kept("| data | F1 |\\n|---|---|\\n| SST | .8 |\\n| IMDB | .9 |",
-    ...            "| data | F1 |\\n|---|---|\\n| SST | not run yet |\\n| IMDB | .7 |"))
+    >>> print(carried_over("| data | F1 |\\n|---|---|\\n| SST | .8 |\\n| IMDB | .9 |",
+    ...                    "| data | F1 |\\n|---|---|\\n| SST | not run yet |\\n| IMDB | .7 |"))
     | data | F1 |
     |---|---|
     | SST | .8 |

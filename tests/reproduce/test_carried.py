@@ -7,7 +7,7 @@ import pytest
 
 from heatcheck.progress import Silent
 from heatcheck.reproduce import PAPERS, reproduce, write_page
-from heatcheck.reproduce.kept import kept
+from heatcheck.reproduce.carried import carried_over
 
 PAGES = Path(__file__).parents[2] / "docs" / "reproduction"
 
@@ -31,7 +31,7 @@ def test_a_page_stays_as_it_is_on_a_machine_without_any_run(tmp_path, paper):
 def test_numbers_that_are_here_replace_what_the_page_has():
     before = table("| data | F1 | JSD |", "| SST | .8 | .5 |", "| IMDB | .7 | not run yet |")
     now = table("| data | F1 | JSD |", "| SST | not run yet | .6 |", "| IMDB | .75 | .1 |")
-    assert kept(before, now) == table("| data | F1 | JSD |", "| SST | .8 | .6 |", "| IMDB | .75 | .1 |")
+    assert carried_over(before, now) == table("| data | F1 | JSD |", "| SST | .8 | .6 |", "| IMDB | .75 | .1 |")
 
 
 def test_rows_of_a_data_set_are_kept_together_or_not_at_all():
@@ -41,7 +41,7 @@ def test_rows_of_a_data_set_are_kept_together_or_not_at_all():
     now = table(
         "| data | mark | TVD |", "| SST | not run yet | not run yet |", "| IMDB | a | .3 |", "| IMDB | c | .4 |"
     )
-    assert kept(before, now).splitlines()[2:] == [
+    assert carried_over(before, now).splitlines()[2:] == [
         "| SST | a | .1 |", "| SST | b | .2 |", "| IMDB | a | .3 |", "| IMDB | c | .4 |",
     ]  # fmt: skip
 
@@ -50,19 +50,19 @@ def test_what_sums_up_kept_rows_is_kept_with_them():
     before = table("| data | τ |", "| SST | .1 |", "| IMDB | .3 |", "| *mean of these* | .2 |")
     one = table("| data | τ |", "| SST | .5 |", "| IMDB | not run yet |", "| *mean of these* | .5 |")
     both = table("| data | τ |", "| SST | .5 |", "| IMDB | .7 |", "| *mean of these* | .6 |")
-    assert kept(before, one).splitlines()[2:] == ["| SST | .5 |", "| IMDB | .3 |", "| *mean of these* | .2 |"]
-    assert kept(before, both) == both
+    assert carried_over(before, one).splitlines()[2:] == ["| SST | .5 |", "| IMDB | .3 |", "| *mean of these* | .2 |"]
+    assert carried_over(before, both) == both
 
 
 def test_a_mark_that_another_data_set_gave_stays():
     before = table("| methods † | a | b |", "| SHAP † | .1 | .2 |")
     now = table("| methods | a | b |", "| SHAP | not run yet | .3 |")
-    assert kept(before, now) == table("| methods † | a | b |", "| SHAP † | .1 | .3 |")
+    assert carried_over(before, now) == table("| methods † | a | b |", "| SHAP † | .1 | .3 |")
 
 
 def test_a_table_with_other_columns_is_replaced():
     now = table("| data | accuracy |", "| SST | not run yet |")
-    assert kept(table("| data | F1 |", "| SST | .8 |"), now) == now
+    assert carried_over(table("| data | F1 |", "| SST | .8 |"), now) == now
 
 
 def test_a_picture_of_runs_stays_while_numbers_are_kept(tmp_path):
