@@ -354,6 +354,10 @@ def reproduce(
         int, typer.Option("--seed", min=0, help="Of paper-1's models and draws; the other papers name their seeds.")
     ] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads. One, as in docs/reproduction.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Models trained side by side, one thread each. Default: all cores."),
+    ] = None,
     device: DeviceFlag = "cpu",
     full: Annotated[bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")] = False,
     tables_only: Annotated[
@@ -379,6 +383,7 @@ def reproduce(
             limit=limit,
             seed=seed,
             threads=threads,
+            workers=workers,
             device=device,
             progress=progress,
             full=full,

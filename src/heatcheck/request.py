@@ -41,6 +41,7 @@ class Request:
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
+    workers: int | None = None  # models that are trained side by side, whose number changes nothing; None: `threads`
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**32:

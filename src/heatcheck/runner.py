@@ -79,7 +79,8 @@ def _carry_out(
         EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)
     crew = crew_for(request, data, subject, model_folder, store.root)
-    work = Work(subject, examples, configs, origin, request.device, request.threads, store, progress, crew)
+    workers = request.workers or request.threads
+    work = Work(subject, examples, configs, origin, request.device, request.threads, workers, store, progress, crew)
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
     for name, folders in work.run():

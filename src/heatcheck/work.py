@@ -101,6 +101,7 @@ class Work:
     origin: Origin
     device: str
     threads: int
+    workers: int
     store: Store
     progress: Progress
     crew: Crew | None = None  # who trains the models that tests need; None if none does
@@ -126,7 +127,7 @@ class Work:
                 raise ValueError(f"Two different jobs are called {different[0]!r}.")
             return list(found.values())
 
-        return self.crew.carry_out(plan, self.threads, self.progress) if self.crew else {}
+        return self.crew.carry_out(plan, self.workers, self.progress) if self.crew else {}
 
     @property
     def special_tokens(self) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from heatcheck import results
+from heatcheck import api, results
 from heatcheck.errors import InputError
+from heatcheck.machine import available_cores
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.progress import Silent
@@ -211,6 +212,15 @@ def test_adversaries_apart_have_a_row_each(blocks, ran):
     mean = between[(between["subject"] == "number 2") & (between["reference"] == "number 3")]["value"].mean()
     assert row(blocks["apart"], "| number 3 |")[5].split()[0] == number(mean)
     assert row(blocks["apart"], "| number 1 |")[4:] == ["", ""]
+
+
+@pytest.mark.parametrize(("asked", "workers"), [(None, available_cores()), (3, 3)])
+def test_models_are_trained_side_by_side_whatever_the_number_of_threads(tmp_path, monkeypatch, asked, workers):
+    found = []
+    monkeypatch.setattr(api, "run_request", lambda request, *_, **__: found.append((request.threads, request.workers)))
+    settings = {"data_dir": tmp_path, "out": tmp_path, "only": ["sst-apart"], "limit": None, "progress": Silent()}
+    reproduce("paper-2", threads=1, workers=asked, **settings)
+    assert found == [(1, workers)]
 
 
 def test_what_is_not_there_is_refused(tmp_path):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from heatcheck.errors import InputError
-from heatcheck.machine import choose_device
+from heatcheck.machine import available_cores, choose_device
 from heatcheck.progress import Progress
 from heatcheck.reproduce import paper_1, paper_2, paper_2_page, paper_3, paper_3_page, paper_5
 from heatcheck.reproduce.cases import Machine
@@ -42,6 +42,7 @@ def reproduce(
     only: Sequence[str] | None,
     limit: int | None,
     threads: int,
+    workers: int | None = None,
     progress: Progress,
     device: str = "cpu",
     seed: int = 0,
@@ -51,6 +52,7 @@ def reproduce(
 ) -> dict[str, str]:
     """Run what is missing (all of it resumable, below `out`) and return the page's tables by name.
 
+    `workers`: models of one case that are trained side by side, each on one thread; None: as many as there are cores.
     `run=False`: tables from the runs that are finished, whichever these are. `kept`: a folder for the numbers of
     finished runs, which are taken from there where the run itself is not in `out`.
     """
@@ -67,6 +69,6 @@ def reproduce(
         raise InputError(f"{paper} reads its runs alone: only paper-5 keeps numbers beside them. Leave --kept out.")
     if run:
         seeded = {"seed": seed} if seed else {}
-        machine = Machine(threads, choose_device(device))
+        machine = Machine(threads, choose_device(device), available_cores() if workers is None else workers)
         run_cases(data_dir, out, only=only, limit=limit, machine=machine, progress=progress, **seeded)
     return PAPERS[paper].page(out, **({"kept": kept} if kept is not None else {}))

@@ -19,9 +19,10 @@ class Machine:
 
     threads: int = 1
     device: str = "cpu"
+    workers: int = 1
 
     def on(self, request: Request) -> Request:
-        return replace(request, threads=self.threads, device=self.device)
+        return replace(request, threads=self.threads, device=self.device, workers=self.workers)
 
 
 class Named(Protocol):
