@@ -60,6 +60,7 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
         (["guided_mlp", "--lambdas", "0,0.01"], "--lambdas is not for guided_mlp"),
         (["guided_mlp", "--guide-lambda=-1"], "below 0"),
         (["trained_adversary", "--guide-lambda", "1"], "--guide-lambda is not for trained_adversary"),
+        (["guided_mlp", "--guides", "uniform,base", "--guide-lambda", "1"], "and --guides names none"),
         (["seed_variance", "--seeds", "1"], "at least 2 seeds"),
         (["seed_variance", "--seeds", "1,1"], "given twice"),
         (["seed_variance", "--margin", "0.1"], "--margin is not for seed_variance"),

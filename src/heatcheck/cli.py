@@ -356,7 +356,9 @@ def reproduce(
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads. One, as in docs/reproduction.")] = 1,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Models trained side by side, one thread each. Default: all cores."),
+        typer.Option(
+            "--workers", min=1, help="paper-2, paper-3: models trained side by side, one thread each. All cores."
+        ),
     ] = None,
     device: DeviceFlag = "cpu",
     full: Annotated[bool, typer.Option("--full", help="The paper's scale where ours is smaller (many hours).")] = False,
@@ -365,7 +367,7 @@ def reproduce(
     ] = False,
     kept: Annotated[
         Path | None,
-        typer.Option("--kept", help="paper-5: folder with the numbers of finished runs, of any machine."),
+        typer.Option("--kept", help="paper-5: folder for the numbers of finished runs, read where these are not."),
     ] = None,
 ) -> None:
     """A paper's tables, ours beside theirs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import socket
 import urllib.request
 from urllib.parse import urlsplit
@@ -11,10 +12,16 @@ def out_of_reach() -> bool:
     """The hub's name cannot be resolved, and no proxy would do it for us; or the user says so (HF_HUB_OFFLINE=1)."""
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE or urllib.request.getproxies():
-        return bool(constants.HF_HUB_OFFLINE)
+    hub = urlsplit(constants.ENDPOINT)
+    by_proxy = urllib.request.getproxies().keys() & {hub.scheme, "all"}
+    return bool(constants.HF_HUB_OFFLINE) or (not by_proxy and not _is_known(hub.hostname))
+
+
+@functools.cache
+def _is_known(host: str | None) -> bool:
+    """Asked once: where the network drops the question, the answer takes its time."""
     try:
-        socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+        socket.getaddrinfo(host, None)
     except OSError:
-        return True
-    return False
+        return False
+    return True

@@ -110,7 +110,10 @@ def _heard(experiment: str, given: Mapping[str, Any]) -> tuple[set[str], Any]:
         heard.add(flag)
     if inner is not None and passed:
         own["adversary"] = replace(inner, **passed)
-    return heard, replace(config, **own)
+    made = replace(config, **own)
+    if heard & set(OF_GUIDES) and "adversary" not in made.guides:
+        raise InputError(f"--{OF_GUIDES[0]} is for an adversary that guides, and --guides names none. Leave one out.")
+    return heard, made
 
 
 def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, ...]:

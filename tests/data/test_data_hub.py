@@ -101,6 +101,7 @@ def test_failures_are_one_sentence(datasets: ModuleType, monkeypatch: pytest.Mon
         raise ConnectionError("Couldn't reach\n the hub")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("heatcheck.data.hub.out_of_reach", lambda: False)
     assert error("hf:glue/sst2").startswith("hf:glue/sst2 cannot be loaded (ConnectionError: Couldn't reach the hub).")
     assert asked == [("glue/sst2",)]
@@ -110,6 +111,22 @@ def test_failures_are_one_sentence(datasets: ModuleType, monkeypatch: pytest.Mon
     )
     monkeypatch.setattr(datasets, "load_dataset", lambda *name: {"unsupervised": [1]})
     assert error("hf:imdb") == "hf:imdb: none of its splits is train, dev or test, but unsupervised."
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_without_a_way_to_the_hub_what_is_on_the_disk_is_asked(datasets, monkeypatch, reached) -> None:
+    asked = []
+
+    def load_dataset(*name: str) -> object:
+        asked.append((*name, datasets.config.HF_HUB_OFFLINE))
+        raise ConnectionError("no")
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("heatcheck.data.hub.out_of_reach", lambda: not reached)
+    assert "cannot be loaded" in error("hf:glue/sst2")
+    assert asked == ([("glue/sst2", False)] if reached else [("glue/sst2", True), ("glue", "sst2", True)])
+    assert datasets.config.HF_HUB_OFFLINE is False  # as it was
 
 
 @pytest.mark.usefixtures("datasets")

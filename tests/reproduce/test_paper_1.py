@@ -50,7 +50,7 @@ def test_a_page_whose_marks_are_broken_stays_as_it_is(tmp_path, page, missing):
     file = tmp_path / "page.md"
     file.write_text(page)
     with pytest.raises(InputError, match=rf"page.md: there is no {missing}, so where the table 'a' goes is not known"):
-        write_page(file, {"a": "new", "a.svg": "<svg/>"})
+        write_page(file, {"a": "new"}, {"a.svg": lambda tables: "<svg/>"})
     assert file.read_text() == page
     assert [p.name for p in tmp_path.iterdir()] == ["page.md"]
 

@@ -23,7 +23,7 @@ from heatcheck.reproduce.cases import Machine, run_requests
 from heatcheck.reproduce.page import number
 from heatcheck.reproduce.paper_3 import LSTM, MLP, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3
-from heatcheck.reproduce.paper_3_page import BESIDE, EXTENSIONS, trend
+from heatcheck.reproduce.paper_3_page import BESIDE, EXTENSIONS, PICTURES, trend
 from tests.reproduce.small import row
 
 PAPERS = Path(__file__).parents[2].parent / "shared" / "papers"
@@ -143,7 +143,7 @@ def test_table_3_is_the_definition_of_each_column(blocks, ran):
 
 
 def test_the_picture_has_every_seed_and_the_papers_mean_at_its_place(blocks, ran):
-    drawn = ElementTree.fromstring(blocks["paper-3-figure-1.svg"])
+    drawn = ElementTree.fromstring(PICTURES["paper-3-figure-1.svg"](blocks))
     paths = list(drawn.iter("{http://www.w3.org/2000/svg}path"))
     ours = [float(p.get("transform")[10:].split()[0]) for p in paths if p.get("class") == "ours"][2:]  # after the key
     names = ["mock-1-mlp", "mock-1-bilstm", "mock-2-mlp", "mock-4q-mlp"]

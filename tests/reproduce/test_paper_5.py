@@ -210,7 +210,26 @@ def test_kept_numbers_make_the_same_page_where_no_run_is(blocks, ran, tmp_path):
     assert page(ran, kept) == blocks
     assert {file.stem for file in kept.iterdir()} == {folder.name for folder in ran.iterdir() if folder.is_dir()}
     assert page(tmp_path / "none", kept) == blocks
-    assert list(pd.read_parquet(kept / "sst-bilstm-softmax-0.parquet").columns) == ["right"]  # no texts
+    whole = kept / "sst-bilstm-softmax-0.parquet"
+    more = pd.concat([pd.read_parquet(whole), pd.read_parquet(whole).rename(index=lambda name: f"{name}, again")])
+    more.to_parquet(whole)
+    with pytest.raises(InputError, match=r"sst-bilstm-softmax-0.parquet holds 48 texts, the run in .* 24. Remove one"):
+        page(ran, kept)
+    whole.write_bytes(b"version https://git-lfs")
+    with pytest.raises(InputError, match=r"sst-bilstm-softmax-0.parquet cannot be read: it is no Parquet file"):
+        page(tmp_path / "none", kept)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        page(ran, tmp_path / "file")
+    assert list(pd.read_parquet(kept / "mrpc-bilstm-softmax-0.parquet").columns) == ["right"]  # no texts
+
+
+def test_a_trial_is_not_kept(tmp_path):
+    with pytest.raises(InputError, match="--limit makes a trial, whose numbers are not to be kept"):
+        reproduce(
+            "paper-5", data_dir=None, out=tmp_path, only=None, limit=3, threads=1, progress=Silent(), run=False,
+            kept=tmp_path / "kept",
+        )  # fmt: skip
 
 
 def test_only_paper_5_keeps_numbers(tmp_path):

@@ -76,7 +76,7 @@ def _first_that_exists(datasets: Any, source: str, names: Iterable[tuple[str, ..
         except Exception as error:
             failure = failure or error
             # Where the hub does not answer a second name fails as the first did, after as many retries.
-            if isinstance(error, ConnectionError) and not out_of_reach():
+            if isinstance(error, ConnectionError) and not (datasets.config.HF_HUB_OFFLINE or out_of_reach()):
                 break
     reason = re.sub(r"\s+", " ", str(failure)).strip()[:200]
     raise InputError(

@@ -29,9 +29,11 @@ class Paper(NamedTuple):
 PAPERS = {
     "paper-1": Paper(paper_1.run_cases, None, paper_1.page),
     "paper-2": Paper(paper_2.run_cases, paper_2.run_full, paper_2_page.page, paper_2_page.PICTURES),
-    "paper-3": Paper(paper_3.run_cases, paper_3.run_full, paper_3_page.page),
+    "paper-3": Paper(paper_3.run_cases, paper_3.run_full, paper_3_page.page, paper_3_page.PICTURES),
     "paper-5": Paper(paper_5.run_cases, paper_5.run_full, paper_5.page),
 }
+
+TRAINING = ("paper-2", "paper-3")  # a case trains several models, which can be done side by side
 
 
 def reproduce(
@@ -67,8 +69,13 @@ def reproduce(
         raise InputError(f"{paper} names its own seeds. Leave --seed out.")
     if kept is not None and paper != "paper-5":
         raise InputError(f"{paper} reads its runs alone: only paper-5 keeps numbers beside them. Leave --kept out.")
+    if kept is not None and limit is not None:
+        raise InputError("--limit makes a trial, whose numbers are not to be kept. Leave --limit or --kept out.")
+    if workers is not None and paper not in TRAINING:
+        raise InputError(f"{paper} trains one model after another. Leave --workers out.")
     if run:
         seeded = {"seed": seed} if seed else {}
-        machine = Machine(threads, choose_device(device), available_cores() if workers is None else workers)
+        where = choose_device(device)
+        machine = Machine(threads, where, workers or (available_cores() if where == "cpu" else 1))
         run_cases(data_dir, out, only=only, limit=limit, machine=machine, progress=progress, **seeded)
     return PAPERS[paper].page(out, **({"kept": kept} if kept is not None else {}))

@@ -176,19 +176,13 @@ def line(*cells: str) -> str:
 
 def write_page(path: Path, blocks: Mapping[str, str], pictures: Mapping[str, Picture] = MappingProxyType({})) -> None:
     """Replace the blocks in the page, which must have a place for each; it keeps its prose, and numbers whose runs are
-    not here. A new page is the blocks alone. Pictures (`name.svg`) become files beside it: those of `blocks` show runs,
-    so they stay as they are where numbers are kept; `pictures` are drawn from the page's tables."""
-    ready = {name: block for name, block in blocks.items() if name.endswith(".svg")}
-    tables = {name: block for name, block in blocks.items() if name not in ready}
-    text = (
-        path.read_text(encoding="utf-8") if path.exists() else "".join(f"<!-- {b} --><!-- /{b} -->\n" for b in tables)
-    )
-    for name, block in tables.items():
+    not here. A new page is the blocks alone. Pictures, drawn from the tables, become files beside it."""
+    empty = "".join(f"<!-- {name} --><!-- /{name} -->\n" for name in blocks)
+    text, tables = path.read_text(encoding="utf-8") if path.exists() else empty, dict(blocks)
+    for name, block in blocks.items():
         text, tables[name] = _replaced(text, name, block, path)
+    drawn = {name: draw(tables) for name, draw in pictures.items()}
     write_whole(path, text, "page")
-    drawn = {name: draw(tables) for name, draw in pictures.items()} | (
-        ready if tables.items() <= blocks.items() else {}
-    )
     for name, picture in drawn.items():
         write_whole(path.with_name(name), picture, "picture")
 

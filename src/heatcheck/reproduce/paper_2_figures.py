@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from heatcheck.measure.intervals import Interval
-from heatcheck.reproduce.carried import NOT_YET, rows
+from heatcheck.reproduce.carried import NOT_YET, table_rows
 from heatcheck.reproduce.page import (
     BIN_HEADS,
     Finished,
@@ -28,7 +28,7 @@ from heatcheck.reproduce.plane import Panel, Point, picture
 from heatcheck.results import ALL_SEEDS
 
 BOTH = ("jsd", "tvd")
-SIGNS = "▲■+●"  # at the end of a mark's name
+SIGNS = ("▲", "■", "+", "●")  # at the end of a mark's name
 
 
 def figure_3(runs: Runs) -> Lines:
@@ -97,7 +97,7 @@ def drawn(tables: Mapping[str, str]) -> str:
     """The same table as a picture, with the paper's curve."""
     panels = []
     for dataset in SWEPT:
-        found = [row for row in rows(tables["figure-5"]) if row[0] == TITLES[dataset] and row[1][-1] in SIGNS]
+        found = [row for row in table_rows(tables["figure-5"]) if row[0] == TITLES[dataset] and row[1].endswith(SIGNS)]
         points = [(name[-1], Point(*map(first_number, values))) for _, name, *values in found if "–" not in values]
         panels.append(
             Panel(

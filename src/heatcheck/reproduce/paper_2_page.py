@@ -11,7 +11,7 @@ import numpy as np
 
 from heatcheck.measure.intervals import Interval
 from heatcheck.measure.resampling import interval, over_models
-from heatcheck.reproduce.carried import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET, WITH_FULL, WITHOUT_FULL
 from heatcheck.reproduce.page import (
     Finished,
     Lines,
@@ -111,7 +111,7 @@ def no_guide(runs: Runs, dataset: str, guide: str) -> str:
     """What to say where there is no such run."""
     if dataset == SST or dataset not in runs:
         return NOT_YET
-    return "without --full" if guide == FAR_ONE else "with --full"
+    return WITHOUT_FULL if guide == FAR_ONE else WITH_FULL
 
 
 def _guided(runs: Runs, far: Finished | None, dataset: str, guide: str) -> tuple[str, str]:
@@ -143,7 +143,7 @@ def guides(runs: Runs, far: Finished | None) -> Lines:
             run = guided_run(runs, far, dataset, worse)
             found = gain(run, better, "adversary" if worse == FAR_ONE else worse) if run else None
             missing = no_guide(runs, dataset, worse)
-            so = NOT_YET if missing == NOT_YET and found is None else against(found, 0, "confirmed", "refuted")
+            so = missing if found is None else against(found, 0, "confirmed", "refuted")
             cells += [printed, between(found, missing), so]
         yield line(claim, f"{GUIDES[better]} − {GUIDES[worse]}", *cells)
     yield ""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from heatcheck.measure.resampling import interval
-from heatcheck.reproduce.carried import NOT_YET
+from heatcheck.reproduce.carried import NOT_YET, WITH_FULL, table_rows
 from heatcheck.reproduce.lanes import Group, Lane, picture
 from heatcheck.reproduce.page import Lines, against, between, heading, joined, line, number, spread
 from heatcheck.reproduce.paper_3 import CASES, FULL_CASES, LSTM, MLP, MOCK, TABLES, Case
@@ -22,8 +22,6 @@ from heatcheck.reproduce.paper_3_runs import Attacked, read_attacked
 
 TITLES = {"sst-full": "SST", "agnews": "AG News ¹", "imdb-paper": "IMDB"}
 MODELS = {MLP: "MLP", LSTM: "LSTM"}
-PICTURE = "paper-3-figure-1.svg"
-FULL_ONLY = "with --full"
 PART = "¹ 7,882 of the paper's 51,000 training texts are here: the row is not comparable."
 DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are doubled here."
 Runs = Mapping[str, Attacked]  # by the case's name, without "-full"
@@ -47,7 +45,6 @@ def page(out: Path) -> dict[str, str]:
             "frequency": lambda: frequency(runs),
             "variants": lambda: variants(runs),
             "seeds": lambda: seeds(runs),
-            PICTURE: lambda: drawn(runs),
             **{name: partial(extension, runs, name) for name in EXTENSIONS},
         }
     )
@@ -74,7 +71,7 @@ def title(dataset: str) -> str:
 def missing(dataset: str, encoder: str) -> str:
     """What to say of a row without a run."""
     planned = any((case.dataset, case.encoder, case.what) == (dataset, encoder, TABLES) for case in CASES)
-    return NOT_YET if planned else FULL_ONLY
+    return NOT_YET if planned else WITH_FULL
 
 
 def table_2(runs: Runs) -> Lines:
@@ -101,7 +98,7 @@ def table_3(runs: Runs) -> Lines:
         ours = [missing(dataset, encoder)] * 5 if run is None else _ours(run)
         cells = [cell for pair in zip(printed, ours, strict=True) for cell in pair]
         seeds = missing(dataset, encoder) if run is None else str(len(run.seeds))
-        yield line(title(dataset), MODELS[encoder], seeds if seeds != FULL_ONLY else "", *cells)
+        yield line(title(dataset), MODELS[encoder], seeds, *cells)
     yield ""
     yield (
         "Of the adversaries: mean ± standard deviation over seeds (the paper's: nine), of one seed the value; for "
@@ -194,16 +191,20 @@ def seeds(runs: Runs) -> Lines:
             yield line(title(dataset), MODELS[encoder], ", ".join(cells))
 
 
-def drawn(runs: Runs) -> Lines:
+def drawn(tables: Mapping[str, str]) -> str:
     """Figure 1 as a picture, mock data too."""
+    by_seed = {(data, model): values.split(", ") for data, model, values in table_rows(tables["seeds"])[1:]}
     groups = []
     for dataset in dict.fromkeys(data for data, _ in TABLE_3):
         lanes = []
         for encoder, name in MODELS.items():
-            run = runs.get(f"{dataset}-{encoder}")
-            lanes.append(Lane(name, [] if run is None else run.by_seed, *TABLE_3[dataset, encoder].attefa))
+            ours = [float(value.rpartition(" ")[2]) for value in by_seed.get((title(dataset), name), ())]
+            lanes.append(Lane(name, ours, *TABLE_3[dataset, encoder].attefa))
         groups.append(Group(title(dataset), lanes))
-    yield picture(groups)
+    return picture(groups)
+
+
+PICTURES = {"paper-3-figure-1.svg": drawn}
 
 
 def extension(runs: Runs, what: str) -> Lines:

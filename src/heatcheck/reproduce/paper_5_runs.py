@@ -5,7 +5,9 @@ The page asks for a model (data set, model, attention) and gets one table per se
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -18,6 +20,7 @@ from numpy import ndarray
 
 from heatcheck import results
 from heatcheck.claim import is_finished
+from heatcheck.errors import InputError
 from heatcheck.experiments.agreement import compare_all
 from heatcheck.explain.method import parse
 from heatcheck.measure.intervals import CONFIDENCE, RESAMPLES, Interval
@@ -33,6 +36,7 @@ AGREEMENT = "-agreement"
 # What a column of a run's numbers is about; the first is τ with [CLS] and [SEP] ranked too, of which a BiLSTM has none.
 WITH_MARKS, WORDS, OVERLAP, DELTA = "tau:", "tau of words:", "overlap:", "delta:"
 RIGHT = "right"
+CASE = re.compile(r".+-(bilstm|minilm)-(softmax|uniform)-\d(-full)?(-dev|-agreement)?")  # of a run folder's name
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,18 @@ class Runs:
 
     def keep(self) -> None:
         """Write the numbers of all finished runs to `kept`: without texts, they are small enough to be shared."""
-        for folder in filter(is_finished, sorted(self.out.glob("*"))):
-            found = self._numbers(folder.name)
-            if self.kept is not None and found is not None:
-                self.kept.mkdir(parents=True, exist_ok=True)
-                partial = self.kept / f".{folder.name}.part"
-                found.astype(np.float32).to_parquet(partial, compression="zstd")
-                os.replace(partial, self.kept / f"{folder.name}.parquet")
+        if self.kept is None:
+            return
+        names = [folder.name for folder in sorted(self.out.glob("*")) if CASE.fullmatch(folder.name)]
+        for name in names:
+            here, there = self._here(name), self._there(name)
+            if here is None or (there is not None and here.equals(there)):
+                continue
+            file = self.kept / f"{name}.parquet"
+            if there is not None and len(there) > len(here):
+                few = f"the run in {self.out / name} {len(here):,}"
+                raise InputError(f"{file} holds {len(there):,} texts, {few}. Remove one of them.")
+            _write(here, file)
 
     def _explained(self, dataset: str, model: str) -> list[pd.DataFrame]:
         return [found for _, found in self._by_seed(dataset, model, "softmax", AGREEMENT)]
@@ -88,10 +97,33 @@ class Runs:
     def _numbers(self, name: str) -> pd.DataFrame | None:
         """Of a run that is here, else those that were kept. Several tables of the page ask for the same."""
         if name not in self._read:
-            file = None if self.kept is None else self.kept / f"{name}.parquet"
-            there = pd.read_parquet(file) if file is not None and file.exists() else None
-            self._read[name] = numbers(self.out / name) if is_finished(self.out / name) else there
+            here = self._here(name)
+            self._read[name] = self._there(name) if here is None else here
         return self._read[name]
+
+    def _here(self, name: str) -> pd.DataFrame | None:
+        return numbers(self.out / name) if is_finished(self.out / name) else None
+
+    def _there(self, name: str) -> pd.DataFrame | None:
+        file = None if self.kept is None else self.kept / f"{name}.parquet"
+        if file is None or not file.exists():
+            return None
+        try:
+            return pd.read_parquet(file)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file} cannot be read: it is no Parquet file, or cut off. Remove it.") from error
+
+
+def _write(numbers: pd.DataFrame, file: Path) -> None:
+    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        numbers.to_parquet(partial, compression="zstd")
+        os.replace(partial, file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise InputError(f"{file} cannot be written ({error.strerror}). Give --kept another folder.") from error
 
 
 def numbers(folder: Path) -> pd.DataFrame:
