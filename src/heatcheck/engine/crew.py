@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,7 +64,9 @@ class Crew:
                 before = _units(missing[:number])
                 self.perform(job, done, functools.partial(_ahead, progress, before))
         elif missing:
-            with self._watched(missing, done, progress):
+            with self._watched(missing, done, progress), warnings.catch_warnings():
+                # Between two trainings joblib puts a new process in the place of one that has grown, and says so.
+                warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
                 tasks = (joblib.delayed(_perform)(self, job, dict(done), os.getpid()) for job in missing)
                 joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
         if missing:
