@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-NOT_YET, WITH_FULL, WITHOUT_FULL = "not run yet", "with --full", "without --full"
-UNKNOWN = (NOT_YET, WITH_FULL, WITHOUT_FULL)
+NOT_YET, WITH_FULL = "not run yet", "with --full"
+UNKNOWN = (NOT_YET, WITH_FULL)
 MARK = " †"  # of methods that miss their sum on some data set, which may be one that is not here
 # Columns whose cells name a row.
 NAMES = (

@@ -5,13 +5,14 @@ TVD is the true one throughout: the paper's numbers, ½|p − q|, are doubled.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from heatcheck.measure.intervals import Interval
 from heatcheck.measure.resampling import interval, over_models
-from heatcheck.reproduce.carried import NOT_YET, WITH_FULL, WITHOUT_FULL
+from heatcheck.reproduce.carried import NOT_YET
 from heatcheck.reproduce.page import (
     Finished,
     Lines,
@@ -23,12 +24,13 @@ from heatcheck.reproduce.page import (
     number,
     read_finished,
 )
-from heatcheck.reproduce.paper_2 import APART, FAR, FAR_GUIDES, SST
+from heatcheck.reproduce.paper_2 import APART, FAR_GUIDES
 from heatcheck.reproduce.paper_2_figures import apart, drawn, figure_3, figure_5, figure_6
 from heatcheck.reproduce.paper_2_numbers import GUIDE, TABLE_2, TABLE_3, TABLE_4, TABLE_5
-from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, models_f1, read_runs
+from heatcheck.reproduce.paper_2_runs import SWEPT, TITLES, Runs, at_lambda, models_f1, read_guided, read_runs
 from heatcheck.results import ALL_SEEDS
 
+Guided = Mapping[tuple[str, float], Finished]  # by data set and λ
 FAR_ONE = "far adversary"
 GUIDES = {
     "uniform": "uniform",
@@ -45,13 +47,13 @@ DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are
 
 def page(out: Path) -> dict[str, str]:
     """The blocks of the page by name."""
-    runs, far = read_runs(out), read_finished(out / FAR.name)
+    runs, guided = read_runs(out), read_guided(out)
     return joined(
         {
             "table-2": lambda: table_2(runs),
             "figure-3": lambda: figure_3(runs),
-            "table-3": lambda: table_3(runs, far),
-            "guides": lambda: guides(runs, far),
+            "table-3": lambda: table_3(runs, guided),
+            "guides": lambda: guides(runs, guided),
             "table-4": lambda: table_4(runs),
             "table-5": lambda: table_5(runs),
             "figure-5": lambda: figure_5(runs),
@@ -85,39 +87,28 @@ def _performance(run: Finished) -> list[str]:
     return [*(between(found) for found in (base, *both, lost)), against(lost, MARGIN, "needed", "not needed")]
 
 
-def table_3(runs: Runs, far: Finished | None) -> Lines:
+def table_3(runs: Runs, guided: Guided) -> Lines:
     yield from heading("guide", *(f"{TITLES[d]}: {who}" for d in SWEPT for who in ("paper", "ours", "ours − uniform")))
     for guide, title in GUIDES.items():
         cells = []
         for dataset in SWEPT:
             printed = "" if guide == FAR_ONE else number(TABLE_3[dataset][guide])
-            cells += [printed, *_guided(runs, far, dataset, guide)]
+            cells += [printed, *_guided(guided_run(runs, guided, dataset, guide), guide)]
         yield line(title, *cells)
     yield ""
     which = " and ".join(f"λ = {weight:g} on {TITLES[dataset]}" for dataset, weight in FAR_GUIDES.items())
     yield f"F1 of the MLP, [95% interval: texts resampled, 3 seeds by Student's t]. ² {which}."
 
 
-def guided_run(runs: Runs, far: Finished | None, dataset: str, guide: str) -> Finished | None:
-    """The run that has this guide. On SST both adversaries guide, on IMDB the far one, with --full the paper's."""
-    run = runs.get(dataset)
-    if dataset == SST:
-        return far if guide == FAR_ONE else run
-    other = "adversary" if run is not None and not run.folder.name.endswith("-full") else FAR_ONE
-    return None if guide == other else run
+def guided_run(runs: Runs, guided: Guided, dataset: str, guide: str) -> Finished | None:
+    """The run that has this guide; of adversaries a run has one."""
+    weights = {"adversary": GUIDE, FAR_ONE: FAR_GUIDES[dataset]}
+    return guided.get((dataset, weights[guide])) if guide in weights else runs.get(dataset)
 
 
-def no_guide(runs: Runs, dataset: str, guide: str) -> str:
-    """What to say where there is no such run."""
-    if dataset == SST or dataset not in runs:
-        return NOT_YET
-    return WITHOUT_FULL if guide == FAR_ONE else WITH_FULL
-
-
-def _guided(runs: Runs, far: Finished | None, dataset: str, guide: str) -> tuple[str, str]:
-    run = guided_run(runs, far, dataset, guide)
+def _guided(run: Finished | None, guide: str) -> tuple[str, str]:
     if run is None:
-        return (no_guide(runs, dataset, guide),) * 2
+        return NOT_YET, NOT_YET
     subject = "adversary" if guide == FAR_ONE else guide
     f1 = run.find("guided_f1", subject=subject, reference=ALL_SEEDS)
     return between(f1), between(run.find("guided_f1_difference", subject=subject), "")
@@ -131,7 +122,7 @@ CLAIMS = (
 )
 
 
-def guides(runs: Runs, far: Finished | None) -> Lines:
+def guides(runs: Runs, guided: Guided) -> Lines:
     """What the paper concludes from table 3, each as a difference."""
     yield from heading(
         "the paper says", "difference in F1", *(f"{TITLES[d]}: {w}" for d in SWEPT for w in ("paper", "ours", "so"))
@@ -140,11 +131,10 @@ def guides(runs: Runs, far: Finished | None) -> Lines:
         cells = []
         for dataset in SWEPT:
             printed = "" if worse == FAR_ONE else number(TABLE_3[dataset][better] - TABLE_3[dataset][worse])
-            run = guided_run(runs, far, dataset, worse)
+            run = guided_run(runs, guided, dataset, worse)
             found = gain(run, better, "adversary" if worse == FAR_ONE else worse) if run else None
-            missing = no_guide(runs, dataset, worse)
-            so = missing if found is None else against(found, 0, "confirmed", "refuted")
-            cells += [printed, between(found, missing), so]
+            so = NOT_YET if found is None else against(found, 0, "confirmed", "refuted")
+            cells += [printed, between(found), so]
         yield line(claim, f"{GUIDES[better]} − {GUIDES[worse]}", *cells)
     yield ""
     yield (

@@ -10,7 +10,7 @@ import numpy as np
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.measure.intervals import Interval
 from heatcheck.reproduce.page import Finished, read_finished
-from heatcheck.reproduce.paper_2 import APART, CASES, FAR, FULL_CASES, IMDB, SST
+from heatcheck.reproduce.paper_2 import APART, CASES, FAR, FULL_CASES, IMDB, NEAR, SST
 
 TITLES = {"sst": "SST", "imdb-paper": "IMDB", "agnews": "AG News ¹"}
 SWEPT = (SST, IMDB)
@@ -19,8 +19,14 @@ Runs = Mapping[str, Finished]
 
 def read_runs(out: Path) -> dict[str, Finished]:
     """By data set; of one at both scales the paper's own is taken."""
-    cases = (case for case in (*CASES, *FULL_CASES) if case not in (APART, FAR))
+    cases = (case for case in (*CASES, *FULL_CASES) if case not in (APART, FAR, NEAR))
     return {case.dataset: run for case in cases if (run := read_finished(out / case.name)) is not None}
+
+
+def read_guided(out: Path) -> dict[tuple[str, float], Finished]:
+    """By data set and the λ of the adversary that guides."""
+    cases = (case for case in (*CASES, *FULL_CASES) if "guided_mlp" in case.experiments)
+    return {(case.dataset, case.guide): run for case in cases if (run := read_finished(out / case.name)) is not None}
 
 
 def models_f1(run: Finished, experiment: str) -> Mapping[tuple[str, float | None], np.ndarray]:
