@@ -4,9 +4,9 @@ Each case is one run folder below `out`, so that its tests share the models they
 The BiLSTM of paper 1 with base seed 10; for the rest the paper's seeds and λ.
 
 Core-hours, from the seconds of an epoch (measured on two busy cores; SST 8, AG News 14, IMDB 130, MLPs 2 to 25): SST 3,
-AG News 0.3, SST with adversaries that are far from each other 0.5, IMDB 2.3, and 0.8 with the paper's guide. An epoch of
-IMDB has nearly three times the steps of one of SST, so its adversaries have 12 instead of 40, and its base models end
-after two without a better one. `--full` has the paper's epochs, λ and seeds on IMDB too: another 28.
+AG News 0.3, SST with adversaries that are far from each other 0.5, IMDB 2.3, and 0.8 with the paper's guide. An epoch
+of IMDB has nearly three times the steps of one of SST, so its adversaries have 12 instead of 40, and its base models
+end after two without a better one. `--full` has the paper's epochs, λ and seeds on IMDB too: another 28.
 """
 
 from __future__ import annotations
