@@ -132,9 +132,11 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
         needs = EXPERIMENTS[name].needs
         return isinstance(given.model, needs) if given is not None else may_offer(request.spec, needs)
 
-    asked = request.experiments or tuple(name for name in battery(given, request.spec) if served(name))
-    if not request.experiments and len(distinct(request.config("agreement").methods)) == 1:
-        asked = tuple(name for name in asked if name != "agreement")  # there is nothing to compare it with
+    asked = request.experiments
+    if asked is None:  # an empty list is an answer: no test
+        asked = tuple(name for name in battery(given, request.spec) if served(name))
+        if len(distinct(request.config("agreement").methods)) == 1:
+            asked = tuple(name for name in asked if name != "agreement")  # there is nothing to compare it with
     company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
     return tuple(dict.fromkeys(name for names in company for name in names))
 

@@ -118,6 +118,16 @@ def blocks(ran) -> dict[str, str]:
     return reproduce("paper-5", data_dir=None, out=ran, only=None, limit=None, threads=1, progress=Silent(), run=False)
 
 
+@pytest.mark.parametrize("model", ["bilstm", "minilm"])
+def test_a_model_is_asked_for_its_predictions_alone_where_they_are_all_that_is_needed(ran, model):
+    for ending in ("", "-dev"):
+        assert set(results.read_run(ran / f"sst-{model}-softmax-0{ending}")["settings"]["experiments"]) == {
+            "performance"
+        }
+    asked = results.read_run(ran / f"sst-{model}-softmax-0-agreement")["settings"]["experiments"]
+    assert set(asked) == {"performance", "agreement"}
+
+
 def test_rows_say_what_is_there_and_what_is_not(blocks):
     assert row(blocks["runs"], "| SST-2 | BiLSTM")[2:] == ["0", "0", "6"]
     assert row(blocks["runs"], "| MRPC ² | MiniLM")[2:] == ["0", "not run yet", "6"]
