@@ -19,7 +19,7 @@ def table(*rows: str) -> str:
 
 @pytest.mark.parametrize("paper", list(PAPERS))
 def test_a_page_stays_as_it_is_on_a_machine_without_any_run(tmp_path, paper):
-    for file in PAGES.glob(f"{paper}*"):
+    for file in PAGES.glob(f"{paper}*.*"):  # the page and its pictures
         shutil.copy(file, tmp_path)
     found = reproduce(
         paper, data_dir=None, out=tmp_path / "none", only=None, limit=None, threads=1, progress=Silent(), run=False
