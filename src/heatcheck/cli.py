@@ -191,6 +191,12 @@ def train(
     uniform: Annotated[
         bool, typer.Option("--uniform", help="With equal attention weights everywhere, to see whether they are needed.")
     ] = False,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision", help="Of fine-tuning: bfloat16 is faster where the processor has it. Default: float32."
+        ),
+    ] = None,
     reading: ReadingFlags,
 ) -> None:
     """Train one of our own attention models, or fine-tune a transformer (--model)."""
@@ -211,7 +217,7 @@ def train(
         training["spec"] = replace(
             training["spec"], temperature=temperature, weighting=weighting, pairing=pairing, heads=heads
         )
-    changes = {"epochs": own.epochs, "learning_rate": learning_rate}
+    changes = {"epochs": own.epochs, "learning_rate": learning_rate, "precision": precision}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options: Any = {**data.options(), **machine.options(), **training}
     with bars() as progress:

@@ -15,7 +15,7 @@ from heatcheck import runner
 from heatcheck.data.dataset import TRAIN, Dataset
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
-from heatcheck.models import checkpoint, finetune
+from heatcheck.models import checkpoint
 from heatcheck.models.loading import is_transformer, load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
@@ -71,9 +71,11 @@ def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
     if isinstance(request.spec, TransformerSpec) != is_transformer(str(out)):
         raise other
     if isinstance(request.spec, TransformerSpec):
-        if not finetune.same_training(out, request.spec, request.recipe, request.seed, data):
+        tuned = load_subject(TransformerSpec(str(out)))
+        known = (tuned.started_as, tuned.recipe, tuned.seed, tuned.trained_on)
+        if known != (request.spec, request.recipe, request.seed, data.fingerprint()):
             raise other
-        return load_subject(TransformerSpec(str(out)))
+        return tuned
     there = checkpoint.load(out)
     same_training = (there.recipe, there.seed, there.trained_on) == (request.recipe, request.seed, data.fingerprint())
     spec = there.spec

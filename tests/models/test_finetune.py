@@ -17,7 +17,10 @@ from heatcheck.models.finetune import FINE_TUNING, fine_tune
 from heatcheck.models.fit import Epoch, Recipe, _is_over
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import predict
+from heatcheck.models.training import train
+from heatcheck.models.uniform import uniform_attention
 from tests.tiny import FAMILIES, tiny_folder
 
 ZERO_WIDTH = Example("zero", "\u200b", 0)
@@ -104,6 +107,21 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path, data):
         torch.testing.assert_close(resumed.model.state_dict()[name], value, atol=0, rtol=0)
 
 
+def test_products_of_half_the_digits_train_weights_of_all_of_them(tmp_path, data):
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body")))
+    exact, rounded = (fine_tune(data, spec, replace(RECIPE, precision=p), seed=0) for p in ("float32", "bfloat16"))
+    assert {p.dtype for p in rounded.model.parameters()} == {torch.float32}
+    assert accuracy(rounded, data.splits["test"]) > 0.9
+    assert 0 < abs(exact.history[0].loss - rounded.history[0].loss) < 0.02
+
+
+def test_precision_is_of_fine_tuning_and_one_of_two(data):
+    with pytest.raises(InputError, match=r"precision 'float16' is not one of float32, bfloat16\."):
+        replace(FINE_TUNING, precision="float16")
+    with pytest.raises(InputError, match="precision bfloat16 is for fine-tuning; our models"):
+        train(data, ModelSpec(), Recipe(precision="bfloat16", vectors="none"), seed=0)
+
+
 def test_training_stops_early_where_it_does_not_get_better(tmp_path, data):
     spec = TransformerSpec(str(tiny_folder(tmp_path / "body")))
     still = replace(FINE_TUNING, learning_rate=1e-20, batch_size=16)
@@ -125,6 +143,19 @@ def test_uniform_attention_is_equal_weights_on_what_a_token_may_see(tmp_path, da
         expected = torch.full((length, length), 1 / length)
     torch.testing.assert_close(maps[0, 0, 0, :length, :length], expected)
     torch.testing.assert_close(maps[0, -1, -1, :length, :length], expected)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_uniform_attention_mixes_each_head_s_values_alike(groups):
+    query, value = torch.randn(2, 4, 5, 3), torch.randn(2, groups, 5, 3)
+    mask = torch.zeros(2, 1, 5, 5)
+    mask[1, ..., 3:] = -1e30  # two tokens of padding
+    mixed, weights = uniform_attention(None, query, value, value, mask)
+    for text, length in enumerate((5, 3)):
+        for head in range(4):
+            mean = value[text, head * groups // 4, :length].mean(0)
+            torch.testing.assert_close(mixed[text, :, head], mean.expand(5, -1))
+    assert weights.shape == (2, 4, 5, 5)
 
 
 def test_uniform_attention_is_refused_where_it_cannot_be_imposed(tmp_path):

@@ -23,6 +23,7 @@ from heatcheck.errors import InputError
 
 Loss = Callable[[Batch], Tensor]
 Batches = Callable[[torch.Generator], Sequence[Batch]]
+PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Recipe:
     min_frequency: int | None = None  # None: what the data set asks for
     optimizer: str = "adam"  # or "adamw", for fine-tuning
     patience: int | None = None  # stop after so many epochs without a better one; None: never
+    precision: str = "float32"  # or "bfloat16", for fine-tuning: of matrix products; the weights stay float32
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "learning_rate", "max_length"):
@@ -46,6 +48,8 @@ class Recipe:
                 raise InputError(f"{name} {getattr(self, name)} is not a number above 0.")
         if self.optimizer not in ("adam", "adamw"):
             raise InputError(f"optimizer {self.optimizer!r} is not one of adam, adamw.")
+        if self.precision not in PRECISIONS:
+            raise InputError(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}.")
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def fit(
     """Train in place and leave the model with the weights of its best epoch: the highest `select`, or without one the
     lowest training loss."""
     optimizer = OPTIMIZERS[recipe.optimizer](model, recipe)
+    loss = _in_precision(recipe.precision, model, loss)
     history: list[Epoch] = []
     best = _copy(model)
     if resume is not None and resume.exists():
@@ -116,6 +121,19 @@ def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
 
 
 OPTIMIZERS = {"adam": adam, "adamw": adamw}
+
+
+def _in_precision(precision: str, model: nn.Module, loss: Loss) -> Loss:
+    """Half the digits, and twice the speed of matrix products where the processor has instructions for them."""
+    if precision == "float32":
+        return loss
+    device = next(model.parameters()).device.type
+
+    def rounded(batch: Batch) -> Tensor:
+        with torch.autocast(device, torch.bfloat16):
+            return loss(batch)
+
+    return rounded
 
 
 def _epoch(

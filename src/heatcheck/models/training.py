@@ -41,6 +41,8 @@ def train(
     `spec` says what to build; its sizes for this data (labels, vocabulary, embedding width) are filled in here.
     """
     check_trainable(data)
+    if recipe.precision != "float32":
+        raise InputError(f"precision {recipe.precision} is for fine-tuning; our models are small and train in float32.")
     vocabulary = vocabularies.build(
         data.splits[TRAIN],
         data.rules,

@@ -49,6 +49,7 @@ def uniform_attention(
         attention_mask = query.new_zeros(len(query), 1, query.shape[2], key.shape[2])
         if getattr(module, "is_causal", False):
             attention_mask = attention_mask + torch.full_like(attention_mask, -1e30).triu(1)
-    weights = torch.softmax(attention_mask.expand(-1, query.shape[1], -1, -1).to(query.dtype), dim=-1)
-    value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
-    return (weights @ value).transpose(1, 2).contiguous(), weights
+    weights = torch.softmax(attention_mask.to(query.dtype), dim=-1)  # one matrix for all heads
+    value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1).transpose(1, 2)
+    mixed = weights[:, 0] @ value.flatten(2)
+    return mixed.reshape(value.shape), weights.expand(-1, query.shape[1], -1, -1)
