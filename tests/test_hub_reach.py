@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
 
 from heatcheck import hub_reach
 from heatcheck.hub_reach import out_of_reach
+from tests.tiny import tiny_folder
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LOADING = """
+from heatcheck.models.loading import load_subject
+from heatcheck.models.pretrained import TransformerSpec
+print(load_subject(TransformerSpec("someone/tiny")).labels)
+"""
 
 
 @pytest.fixture
@@ -57,3 +69,16 @@ def test_the_users_word_counts(asked: list[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert out_of_reach()
     assert asked == []
+
+
+def test_what_was_fetched_before_is_loaded_without_a_way_to_the_hub(tmp_path: Path) -> None:
+    """In a process of its own: the hub's library reads its folders and address when it is imported."""
+    cached = tmp_path / "hub" / "models--someone--tiny"
+    tiny_folder(cached / "snapshots" / COMMIT, labels=("calm", "angry"))
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(COMMIT)
+    environment = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and k != "HF_HUB_OFFLINE"}
+    environment |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "https://hub.invalid"}
+    done = subprocess.run([sys.executable, "-c", LOADING], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "('calm', 'angry')", done.stderr
+    assert "Retrying" not in done.stderr

@@ -203,14 +203,15 @@ def test_completeness_shows_why_captums_form_is_not_ranked(blocks):
 
 
 def test_the_full_scale_is_preferred_and_unfinished_runs_are_not_read(ran, tmp_path):
+    run = results.read_run(ran / "sst-minilm-softmax-0")
     for name, status in (("a-minilm-softmax-0", "finished"), ("a-minilm-softmax-1", "running")):
         folder = tmp_path / name
-        results.write_json(folder / "run.json", {"schema_version": results.SCHEMA_VERSION, "status": status})
+        results.write_json(folder / "run.json", {**run, "status": status})
         table = results.read_table(ran / "sst-minilm-softmax-0", "examples")
         results.write_tables(folder, {"examples": table})
     assert {s: len(r) for s, r in Runs(tmp_path).right("a", "minilm", "softmax").items()} == {0: 24}
     full = tmp_path / "a-minilm-softmax-0-full"
-    results.write_json(full / "run.json", {"schema_version": results.SCHEMA_VERSION, "status": "finished"})
+    results.write_json(full / "run.json", run)
     results.write_tables(full, {"examples": table.slice(0, 5)})
     assert {s: len(r) for s, r in Runs(tmp_path).right("a", "minilm", "softmax").items()} == {0: 5}
 
@@ -231,7 +232,9 @@ def test_kept_numbers_make_the_same_page_where_no_run_is(blocks, ran, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         page(ran, tmp_path / "file")
-    assert list(pd.read_parquet(kept / "mrpc-bilstm-softmax-0.parquet").columns) == ["right"]  # no texts
+    one = pd.read_parquet(kept / "mrpc-bilstm-softmax-0.parquet")
+    assert list(one.columns) == ["right"]  # no texts
+    assert (one.attrs["seed"], one.attrs["recipe"]["epochs"]) == (0, 1)
 
 
 def test_a_trial_is_not_kept(tmp_path):

@@ -76,7 +76,7 @@ class Runs:
         names = [folder.name for folder in sorted(self.out.glob("*")) if CASE.fullmatch(folder.name)]
         for name in names:
             here, there = self._here(name), self._there(name)
-            if here is None or (there is not None and here.equals(there)):
+            if here is None or (there is not None and here.equals(there) and here.attrs == there.attrs):
                 continue
             file = self.kept / f"{name}.parquet"
             if there is not None and len(there) > len(here):
@@ -127,9 +127,15 @@ def _write(numbers: pd.DataFrame, file: Path) -> None:
 
 
 def numbers(folder: Path) -> pd.DataFrame:
-    """All that the page needs of a finished run, a row for each text."""
-    if not folder.name.endswith(AGREEMENT):
-        return _right(folder).to_frame(RIGHT)
+    """All that the page needs of a finished run, a row for each text; `attrs` say what it was run with."""
+    found = _explained(folder) if folder.name.endswith(AGREEMENT) else _right(folder).to_frame(RIGHT)
+    run = results.read_run(folder)
+    found.attrs = {name: run["settings"][name] for name in ("recipe", "experiments", "seed")}
+    found.attrs |= {name: run[name] for name in ("fingerprints", "packages")}
+    return found
+
+
+def _explained(folder: Path) -> pd.DataFrame:
     found = {WITH_MARKS: _pairs(folder, "kendall"), OVERLAP: _pairs(folder, "topk_overlap"), DELTA: _deltas(folder)}
     if "-minilm-" in folder.name:
         found[WORDS] = _words_only(folder)
