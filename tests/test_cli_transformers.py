@@ -223,14 +223,48 @@ def test_what_a_transformer_cannot_serve_is_said(tmp_path, files, arguments, sen
     assert sentence in str(error.value)
 
 
+@pytest.mark.parametrize("files_of_a_stranger", [(), ("model.safetensors",)])
+def test_a_folder_that_holds_a_model_of_others_is_left_alone(tmp_path, files, files_of_a_stranger):
+    stranger = tiny_folder(tmp_path / "stranger")
+    for name in files_of_a_stranger:
+        (stranger / name).unlink()
+    data = table(tmp_path / "train.csv", ["text", "label"], rows() * 4)
+    with pytest.raises(InputError, match="stranger: holds another model"):
+        run("train", "--model", files[0], "--data", data, "--epochs", 1, "--out", stranger)
+
+
+def test_fine_tuning_code_of_the_models_author(tmp_path):
+    model = tiny_folder(tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    config |= {"auto_map": {"AutoModelForSequenceClassification": "theirs.Theirs"}}
+    (model / "config.json").write_text(json.dumps(config))
+    (model / "theirs.py").write_text(
+        "from transformers import BertForSequenceClassification\nclass Theirs(BertForSequenceClassification): pass\n"
+    )
+    data = table(tmp_path / "train.csv", ["text", "label"], [(f"{t} w{i}", c) for i, (t, c) in enumerate(rows() * 4)])
+    arguments = ("train", "--model", model, "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
+    with pytest.raises(InputError, match="--trust-remote-code"):
+        run(*arguments)
+    assert list(tmp_path.glob("*tuned*")) == []
+    assert list(tmp_path.glob(".tuned*")) == []
+    for _ in range(2):
+        assert "Trained model-fine-tuned" in run(*arguments, "--trust-remote-code")
+
+
 def test_fine_tuning_from_the_command_line(tmp_path, files):
     content = [(f"{t} w{i}", label) for i, (t, label) in enumerate(rows() * 4)]
     data = table(tmp_path / "train.csv", ["text", "label"], content)
     arguments = ("train", "--model", files[0], "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
     assert "Trained model-fine-tuned: best epoch 1" in run(*arguments)
     run(*arguments)  # found again
-    with pytest.raises(InputError, match="holds another model"):
-        run(*arguments, "--seed", 5)
+    for other in (("--seed", 5), ("--precision", "bfloat16")):
+        with pytest.raises(InputError, match="holds another model"):
+            run(*arguments, *other)
+    written = tmp_path / "tuned" / "heatcheck.json"
+    known = json.loads(written.read_text())
+    del known["recipe"]["precision"]  # of before there was a choice
+    written.write_text(json.dumps(known))
+    run(*arguments)
     run(
         "run",
         "agreement",

@@ -30,7 +30,7 @@ def test_explain_prints_a_heatmap_and_writes_a_page(heatcheck, model):
     assert re.match(r"tiny: (bad|go␛\[31mod‹U\+202E›<script>.*), probability \d+%\n\nSaliency\n  A", out), out
     assert re.search(rf"\n  A(?:{number})? good(?:{number})? film(?:{number})?\.", out), out
     assert "Integrated gradients (steps=3, most_steps=3)" in out
-    assert "drawn by lot: another seed gives other scores" in out
+    assert "a method with chance in it: another seed may give other scores" in out
     assert out.endswith("\nPage: explanation.html\n")
     assert "\x1b" not in out
     page = Path("explanation.html").read_text()

@@ -15,8 +15,8 @@ from heatcheck import runner
 from heatcheck.data.dataset import TRAIN, Dataset
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
-from heatcheck.models import checkpoint
-from heatcheck.models.loading import is_transformer, load_subject
+from heatcheck.models import checkpoint, finetune
+from heatcheck.models.loading import is_transformer, load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -46,10 +46,16 @@ def train_model(
     check_trainable(data)
     request.starts_from()
     make_folder(out.parent)
-    folder = runner.train_step(request, data, Store(out.parent / f".{out.name}.training"), progress)
+    working = out.parent / f".{out.name}.training"
+    try:
+        folder = runner.train_step(request, data, Store(working), progress)
+    except InputError:
+        if not any(working.rglob(runner.RESUME)):  # refused before an epoch was over: nothing to go on from
+            shutil.rmtree(working, ignore_errors=True)
+        raise
     os.replace(folder, out)
-    shutil.rmtree(folder.parent, ignore_errors=True)
-    subject = load_subject(TransformerSpec(str(out)))
+    shutil.rmtree(working, ignore_errors=True)
+    subject = load_subject(trained_by(request.spec, out))
     return subject, (*data.notes, *subject.notes)
 
 
@@ -71,11 +77,9 @@ def _same_model(request: Request, data: Dataset, out: Path) -> Subject[Any]:
     if isinstance(request.spec, TransformerSpec) != is_transformer(str(out)):
         raise other
     if isinstance(request.spec, TransformerSpec):
-        tuned = load_subject(TransformerSpec(str(out)))
-        known = (tuned.started_as, tuned.recipe, tuned.seed, tuned.trained_on)
-        if known != (request.spec, request.recipe, request.seed, data.fingerprint()):
+        if not finetune.same_training(out, request.spec, request.recipe, request.seed, data):
             raise other
-        return tuned
+        return load_subject(trained_by(request.spec, out))
     there = checkpoint.load(out)
     same_training = (there.recipe, there.seed, there.trained_on) == (request.recipe, request.seed, data.fingerprint())
     spec = there.spec

@@ -34,7 +34,7 @@ from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, m
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import BlackBox
-from heatcheck.models.loading import load_subject
+from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
 from heatcheck.models.spec import ModelSpec
@@ -50,6 +50,7 @@ from heatcheck.work import Work, with_methods
 BATTERY = ("correlation", "permutation", "adversarial_attention")
 TRANSFORMER_BATTERY = ("agreement", "erasure", "repeatability")
 BLACK_BOX_BATTERY = ("agreement", "erasure", "repeatability")
+RESUME = "resume.safetensors"  # the state of a training after its last epoch
 
 
 def execute(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Path:
@@ -71,7 +72,7 @@ def _carry_out(
     began = time.monotonic()
     store = Store(out / "steps")
     model_folder = request.model or str(train_step(request, data, store, progress))
-    subject = given or load_subject(TransformerSpec(model_folder), request.device)
+    subject = given or load_subject(trained_by(request.spec, model_folder), request.device)
     examples, notes = texts_under_test(request, data, subject)
     configs, left_out = with_methods(request.all_configs(), subject)
     notes += left_out + notes_beside(request, configs, subject)
@@ -151,7 +152,7 @@ def crew_for(request: Request, data: Dataset, subject: Subject[Any], folder: str
         if isinstance(spec, TransformerSpec)
         else vectors_fingerprint(recipe_of(subject).vectors)
     )
-    base = replace(request.reading, source=folder)
+    base = replace(request.reading, source=folder) if request.model else trained_by(request.spec, folder)
     return Crew(base, subject.fingerprint, starts, data, root, request.device)
 
 
@@ -207,7 +208,7 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
 
     def work(folder: Path) -> None:
         progress.task(f"train {request.spec.short_name}", request.recipe.epochs)
-        resume = folder / "resume.safetensors"
+        resume = folder / RESUME
         settings: dict[str, Any] = {
             "seed": request.seed,
             "device": request.device,

@@ -172,7 +172,7 @@ def notes(chosen: Method, found: Explanation, delta: float | None, *, cut: bool)
     elif chosen.ranked and delta is not None and delta > LARGEST_DELTA:
         known.append(f"{NOT_RANKED}: its scores do not add up to what they explain")
     if chosen.random:
-        known.append("drawn by lot: another seed gives other scores")
+        known.append("a method with chance in it: another seed may give other scores")
     if cut:
         known.append("the text is longer than the model takes; its end was cut off")
     return tuple(known)

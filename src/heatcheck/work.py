@@ -112,7 +112,7 @@ class Work:
         for name in methods_of(self.configs):
             explained[name] = list(self._explain(name))
             yield f"explain {name}", explained[name]
-        trained = Trained(self._train(), self.subject.device)
+        trained = Trained(self._train(), self.subject.device, self.subject.spec)
         for name in self.configs:
             yield name, list(self._measure(name, explained, trained))
 

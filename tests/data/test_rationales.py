@@ -34,7 +34,7 @@ def evidence(docid: str, start: int, end: int, text: str | None = None) -> dict[
 def test_erasers_evidences_are_words_of_the_document(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "d1").write_text("a dull film .\nnot  the 映画 🎬 i hoped for", encoding="utf-8")
-    groups = [[evidence("d1", 1, 2, "dull")], [evidence("d1", 4, 8, "not the 映画 🎬")]]
+    groups = [[evidence("d1", 1, 2, "dull"), evidence("d1", 3, 3, "")], [evidence("d1", 4, 8, "not the 映画 🎬")]]
     row = {"annotation_id": "d1", "evidences": groups, "query": "What is the sentiment?"}
     path = write_lines(tmp_path / "test.jsonl", row)
     # Another layout of the same words is the same text; offsets are those of the example.
@@ -192,6 +192,9 @@ def test_erasers_movie_reviews():
     with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as file:
         texts = {row["docid"]: row["text"] for row in map(json.loads, file)}
     examples = [Example(name, " ".join(text.split()), 0) for name, text in texts.items() if "R_8" in name]
+    for split, texts_of_it in (("train", "R_1"), ("test", "R_9")):
+        of_split = [Example(name, " ".join(text.split()), 0) for name, text in texts.items() if texts_of_it in name]
+        assert read_rationales(folder / f"{split}.jsonl.gz", "eraser", of_split)
     found = read_rationales(folder / "val.jsonl.gz", "eraser", examples)
     assert len(found) == 200
     example = next(e for e in examples if e.id == "negR_800.txt")

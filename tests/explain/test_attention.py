@@ -240,6 +240,37 @@ def test_imposed_uniform_attention_stays_imposed_and_has_slopes(tmp_path, name):
     assert model.network.config._attn_implementation == "heatcheck_uniform"
 
 
+@pytest.mark.parametrize("name", ["bert", "distilbert", "gpt2"])
+def test_slopes_of_imposed_uniform_attention_are_means_over_heads(tmp_path, name, monkeypatch):
+    """∂y/∂A from two runs with that weight of the last layer moved a little in all heads at once."""
+    model = tiny_subject(tmp_path, name).model
+    (batch,) = family_subject(name).batches(random_examples(1, longest=4, seed=3), 1)
+    impose_uniform_attention(model.network.double())
+    products, scalar = scores(AttentionXGradient(-1), model, batch), probability_of_prediction(model, batch)
+    length, softmax, step = batch.mask.shape[1], torch.softmax, 1e-5
+    read = length - 1 if model.left else 0
+
+    def explained(token, change):
+        seen = []
+
+        def nudging(*args, **kwargs):
+            weights = softmax(*args, **kwargs)
+            seen.append(weights)
+            if len(seen) == 2:
+                weights[0, :, read, token] += change
+            return weights
+
+        with monkeypatch.context() as patch, torch.no_grad():
+            patch.setattr(torch, "softmax", nudging)
+            return float(scalar(model, model.predict(batch), batch))
+
+    for token in range(length):
+        slope = (explained(token, step) - explained(token, -step)) / (2 * step)
+        weight = 1 / (read + 1 if name == "gpt2" else length)
+        assert float(products[0, token]) == pytest.approx(weight * slope / 2, rel=1e-4, abs=1e-7)
+    assert products.abs().max() > 1e-4
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_a_long_text_is_the_mean_over_its_windows(tmp_path, method, name):

@@ -145,17 +145,28 @@ def test_uniform_attention_is_equal_weights_on_what_a_token_may_see(tmp_path, da
     torch.testing.assert_close(maps[0, -1, -1, :length, :length], expected)
 
 
+@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("groups", [1, 2, 4])
-def test_uniform_attention_mixes_each_head_s_values_alike(groups):
+def test_uniform_attention_mixes_each_head_s_values_alike(groups, training):
     query, value = torch.randn(2, 4, 5, 3), torch.randn(2, groups, 5, 3)
     mask = torch.zeros(2, 1, 5, 5)
     mask[1, ..., 3:] = -1e30  # two tokens of padding
-    mixed, weights = uniform_attention(None, query, value, value, mask)
+    mixed, weights = uniform_attention(torch.nn.Module().train(training), query, value, value, mask)
     for text, length in enumerate((5, 3)):
         for head in range(4):
             mean = value[text, head * groups // 4, :length].mean(0)
             torch.testing.assert_close(mixed[text, :, head], mean.expand(5, -1))
     assert weights.shape == (2, 4, 5, 5)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "llama"])
+def test_uniform_attention_trains_in_bfloat16_with_padding(tmp_path, data, family):
+    """A decoder's padding stands in front and may look at nothing: its row of the mask has no largest number."""
+    mixed = [replace(e, text=e.text + " film" * (i % 3)) for i, e in enumerate(data.splits["train"])]
+    uneven = replace(data, splits={**data.splits, "train": mixed})
+    spec = TransformerSpec(str(tiny_folder(tmp_path / "body", family)), uniform=True)
+    history = fine_tune(uneven, spec, replace(RECIPE, epochs=1, precision="bfloat16"), seed=0).history
+    assert 0 < history[0].loss < 2
 
 
 def test_uniform_attention_is_refused_where_it_cannot_be_imposed(tmp_path):

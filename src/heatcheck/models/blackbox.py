@@ -136,7 +136,8 @@ class BlackBox:
     def _failed(self, texts: list[Any], error: Exception) -> str:
         culprit = failing(self.function, texts)
         where = f"a call with {len(texts)} texts, though not with each alone" if culprit is None else shown(culprit)
-        return f"{self.name} fails on {where}: {type(error).__name__}: {error}"
+        said = " ".join(str(error).split())  # in one line, whatever it looked like
+        return f"{self.name} fails on {where}: {type(error).__name__}: {said}"
 
     def _checked(self, answer: Any, texts: list[Any]) -> Float[ndarray, "B C"]:
         shape = (len(texts), len(self.labels))

@@ -134,6 +134,15 @@ def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
     write_json(folder / DESCRIPTION, known)
 
 
+def same_training(folder: Path, spec: TransformerSpec, recipe: Recipe, seed: int, data: Dataset) -> bool:
+    """Is the model in `folder` the one that this training would make? Older ones do not name settings of today."""
+    file = folder / DESCRIPTION
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    known["recipe"] = asdict(Recipe()) | (known.get("recipe") or {})
+    asked = {"spec": asdict(spec), "recipe": asdict(recipe), "seed": seed, "trained_on": data.fingerprint()}
+    return all(known.get(name) == value for name, value in asked.items())
+
+
 def check_same_reading(subject: Subject[HuggingFaceClassifier], test: str) -> None:
     """Twins are read as the training read its texts: in the same pieces, cut at the same place."""
     spec, trained = subject.spec, subject.started_as

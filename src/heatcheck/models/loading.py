@@ -28,6 +28,12 @@ def load_subject(spec: TransformerSpec, device: torch.device | str = "cpu") -> S
     return checkpoint.load(Path(spec.source), device)
 
 
+def trained_by(spec: object, folder: Path | str) -> TransformerSpec:
+    """The folder that a training by `spec` wrote: code of the model's author that was allowed then is allowed still."""
+    trusted = isinstance(spec, TransformerSpec) and spec.trust_remote_code
+    return TransformerSpec(str(folder), trust_remote_code=trusted)
+
+
 def check_revision(spec: TransformerSpec) -> None:
     """What is on disk is taken as it is: another revision would be recorded, and not be used."""
     if spec.revision is not None and (spec.source == PACKAGED or Path(spec.source).is_dir()):

@@ -49,7 +49,10 @@ def uniform_attention(
         attention_mask = query.new_zeros(len(query), 1, query.shape[2], key.shape[2])
         if getattr(module, "is_causal", False):
             attention_mask = attention_mask + torch.full_like(attention_mask, -1e30).triu(1)
-    weights = torch.softmax(attention_mask.to(query.dtype), dim=-1)  # one matrix for all heads
-    value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1).transpose(1, 2)
-    mixed = weights[:, 0] @ value.flatten(2)
-    return mixed.reshape(value.shape), weights.expand(-1, query.shape[1], -1, -1)
+    # Methods that differentiate by the weights need a matrix for each head; in training one for all of them will do.
+    heads, matrices = query.shape[1], 1 if module.training else query.shape[1]
+    weights = torch.softmax(attention_mask.expand(-1, matrices, -1, -1), dim=-1).to(value.dtype)
+    value = value.repeat_interleave(heads // value.shape[1], dim=1)
+    together = value.reshape(len(value), matrices, heads // matrices, *value.shape[2:]).transpose(2, 3)
+    mixed = (weights @ together.flatten(3)).transpose(1, 2)
+    return mixed.reshape(len(value), -1, heads, value.shape[-1]), weights.expand(-1, heads, -1, -1)

@@ -28,7 +28,7 @@ from heatcheck.experiments.trained.models import write_reached
 from heatcheck.experiments.trained.tasks import WEIGHTS, Classifying, Guided, Imitating, Task
 from heatcheck.models import checkpoint, finetune
 from heatcheck.models.fit import Recipe, fit
-from heatcheck.models.loading import load_subject
+from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -47,7 +47,9 @@ class Around:
     needed: Mapping[str, Path]
 
     def model(self, name: str | None) -> Subject[Any]:
-        return self.base if name is None else load_subject(TransformerSpec(str(self.needed[name])), self.base.device)
+        if name is None:
+            return self.base
+        return load_subject(trained_by(self.base.spec, self.needed[name]), self.base.device)
 
 
 @dataclass(frozen=True)

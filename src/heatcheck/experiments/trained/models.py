@@ -19,8 +19,7 @@ from heatcheck.experiments.trained.outputs import Outputs
 from heatcheck.measure.distributions import jsd, nearest_constant, tvd
 from heatcheck.measure.heads import head_distances, matching
 from heatcheck.models.heads import attended
-from heatcheck.models.loading import load_subject
-from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.subject import EVALUATION_BATCH, Subject
 from heatcheck.results import Score, write_json
 
@@ -61,6 +60,7 @@ class Trained:
 
     folders: Mapping[str, Path]
     device: torch.device | str = "cpu"
+    spec: object = None  # of the model under test
 
     @cached_property
     def _loaded(self) -> dict[str, Twin]:
@@ -71,7 +71,7 @@ class Trained:
             folder = self.folders[name]
             file = folder / REACHED
             reached = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}  # guided: not compared
-            self._loaded[name] = Twin(load_subject(TransformerSpec(str(folder)), self.device), reached)
+            self._loaded[name] = Twin(load_subject(trained_by(self.spec, folder), self.device), reached)
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
