@@ -185,7 +185,7 @@ def load_config(source: str, spec: TransformerSpec) -> Any:
         config = AutoConfig.from_pretrained(source, **_how_to_fetch(source, spec))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(_why_not(source, error)) from error
-    if HEAD in (getattr(config, "auto_map", None) or {}) and not spec.trust_remote_code:
+    if _brings_a_head(config) and not spec.trust_remote_code:
         raise InputError(_remote(source))  # where the type is known, transformers would load its own network instead
     return config
 
@@ -217,6 +217,11 @@ def _check_folder(folder: Path) -> None:
     raise InputError(f"{folder}: model.safetensors is missing. Copy the folder again.")
 
 
+def _brings_a_head(config: Any) -> bool:
+    """One that its author wrote, under whatever name."""
+    return HEAD in (getattr(config, "auto_map", None) or {})
+
+
 def check_head(source: str, config: Any) -> None:
     """Refuse what is not a choice between classes."""
     names = config.architectures or ["no architecture"]
@@ -224,7 +229,7 @@ def check_head(source: str, config: Any) -> None:
         raise InputError(f"{source}: {names[0]} is an encoder-decoder; heatcheck takes encoders and decoders.")
     if config.problem_type == "multi_label_classification":
         raise InputError(f"{source}: gives several labels at once (multi-label). heatcheck needs one class per text.")
-    if not any("ForSequenceClassification" in name for name in names):
+    if not _brings_a_head(config) and not any("ForSequenceClassification" in name for name in names):
         generative = any(part in name for name in names for part in ("CausalLM", "LMHead", "ConditionalGeneration"))
         what = "generates text and has no labels" if generative else "has no classification head"
         raise InputError(
