@@ -101,14 +101,15 @@ def check_same_training(request: Request, data: Dataset, given: Subject[Any]) ->
     training = [name for name in request.experiments or () if EXPERIMENTS[name].models]
     if not training:
         return
+    asked = training[-1]  # before it stands what is shown beside it
     twin(given)  # says what is missing if the model cannot be trained again
     if isinstance(given.model, HuggingFaceClassifier):
-        check_same_reading(given, training[0])
+        check_same_reading(given, asked)
         if "uniform_attention" in training:
             check_replaceable(given.model.network)
     if given.trained_on != data.fingerprint():
         raise InputError(
-            f"{training[0]} trains twins of {given.name}, which was trained on other texts than {data.name} has (or "
+            f"{asked} trains twins of {given.name}, which was trained on other texts than {data.name} has (or "
             "other splits of them). Give the data that it was trained on, read in the same way. (A model of `train "
             "--limit` learned from a part: train one on all, or on a file that holds that part.)"
         )

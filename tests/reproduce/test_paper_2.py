@@ -128,10 +128,22 @@ def test_table_3_and_what_the_paper_concludes_from_it(blocks, ran):
         by_seed = [f1_score(*predicted(ran, "guided_mlp", f"{guide}, seed {s}")) for s in (50, 257, 500231)]
         means[guide] = np.mean(by_seed)
         assert row(blocks["table-3"], f"| {title} |")[2].split()[0] == number(means[guide])
-    cells = row(blocks["guides"], "| adversaries make poor guides |")
+    cells = row(blocks["guides"], "| the LSTM's weights are better than an adversary's |")
     assert cells[2] == ".232"
     assert float(cells[3].split()[0]) == pytest.approx(means["base"] - means["adversary"], abs=6e-4)
     assert cells[4] in ("confirmed", "refuted", "cannot tell")
+    gain = row(blocks["table-3"], "| adversary, λ = 0.001 |")[3]
+    loss = row(blocks["guides"], "| adversaries make poor guides: worse than none |")
+    assert loss[2] == ".220"
+    assert numbers_in(loss[3]) == [-x for x in numbers_in(gain)[:1]] + [-x for x in numbers_in(gain)[:0:-1]]
+
+
+def numbers_in(cell: str) -> list[float]:
+    """
+    >>> numbers_in("-.027 [-.050, .001]")
+    [-0.027, -0.05, 0.001]
+    """
+    return [float(n) for n in cell.replace("[", "").replace("]", "").replace(",", "").split()]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +161,7 @@ def test_a_guide_is_of_the_run_that_has_it(ran, tmp_path, folder, near, far):
         "paper-2", data_dir=None, out=tmp_path, only=None, limit=None, threads=1, progress=Silent(), run=False
     )
     for guide, claim, wanted in (
-        ("adversary, λ = 0.001", "adversaries make poor guides", near),
+        ("adversary, λ = 0.001", "adversaries make poor guides: worse than none", near),
         ("adversary that is far ²", "those that are far do (our question)", far),
     ):
         in_table, in_claims = row(found["table-3"], f"| {guide} |")[5], row(found["guides"], f"| {claim} |")[6]

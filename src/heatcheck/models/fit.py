@@ -86,7 +86,8 @@ def fit(
         if (wild := _not_finite(model, mean_loss)) is not None:
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
             raise InputError(
-                f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate.{kept}"
+                f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate, an "
+                f"adversary with a lower λ.{kept}"
             )
         history.append(Epoch(number, mean_loss, -mean_loss if select is None else select()))
         if _is_best(history, recipe):

@@ -117,8 +117,9 @@ def _guided(run: Finished | None, guide: str) -> tuple[str, str]:
 CLAIMS = (
     ("mlp", "uniform", "weights that the MLP learns are better than none"),
     ("base", "mlp", "the LSTM's weights are better than those that the MLP learns"),
-    ("base", "adversary", "adversaries make poor guides"),
-    ("base", FAR_ONE, "those that are far do (our question)"),
+    ("base", "adversary", "the LSTM's weights are better than an adversary's"),
+    ("uniform", "adversary", "adversaries make poor guides: worse than none"),
+    ("uniform", FAR_ONE, "those that are far do (our question)"),
 )
 
 
@@ -147,6 +148,11 @@ def gain(run: Finished, better: str, worse: str) -> Interval | None:
     """Difference in F1 on the same texts; the seeds of each are drawn by themselves. The run has those to no guide."""
     if worse == "uniform":
         return run.find("guided_f1_difference", subject=better)
+    if better == "uniform":
+        found = run.find("guided_f1_difference", subject=worse)
+        if found is None or found.low is None or found.high is None:
+            return None
+        return Interval(-found.value, -found.high, -found.low)
     f1 = models_f1(run, "guided_mlp")
     seeds = [[values for (name, _), values in f1.items() if name.startswith(f"{guide}, ")] for guide in (better, worse)]
     if not all(seeds):
