@@ -42,7 +42,8 @@ in memory-bound work most: the training row was 2.06 and 1.51 in two runs on a b
   with the same batches on both sides, in random order and by length, and in double precision, for in single the sums of
   KL amplify rounding.
 - Two adversaries: six epochs each, one after the other on one core and side by side on two, the start of the worker
-  processes included; wall-clock time, so the row needs a quiet machine.
+  processes included; wall-clock time, so the row needs a quiet machine. None ends early here; where
+  one may, the bar says so, and its estimate is the longest that it can take.
 """
 
 

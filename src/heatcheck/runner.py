@@ -207,7 +207,7 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     }
 
     def work(folder: Path) -> None:
-        progress.task(f"train {request.spec.short_name}", request.recipe.epochs)
+        progress.task(f"train {request.spec.short_name}{request.recipe.until}", request.recipe.epochs)
         resume = folder / RESUME
         settings: dict[str, Any] = {
             "seed": request.seed,

@@ -23,7 +23,7 @@ import torch
 
 from heatcheck.data.dataset import Dataset
 from heatcheck.engine.store import Store
-from heatcheck.experiments.trained.jobs import Around, Job
+from heatcheck.experiments.trained.jobs import Around, Job, Training
 from heatcheck.explain import packages
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.loading import load_subject
@@ -58,7 +58,7 @@ class Crew:
     def _wave(self, jobs: Sequence[Job], done: Mapping[str, Path], workers: int, progress: Progress) -> list[Path]:
         missing = [job for job in jobs if not self.place(job, done).exists()]
         if missing:
-            progress.task(missing[0].name if len(missing) == 1 else f"{len(missing)} models", _units(missing))
+            progress.task(_title(missing), _units(missing))
         if workers == 1 or len(missing) == 1:
             for number, job in enumerate(missing):
                 before = _units(missing[:number])
@@ -166,6 +166,11 @@ def _so_far(place: Path, units: int) -> float:
         return float((Store.partial(place) / DONE).read_text(encoding="utf-8") or 0)
     except (OSError, ValueError):  # not begun, or being written
         return 0.0
+
+
+def _title(jobs: Sequence[Job]) -> str:
+    name = jobs[0].name if len(jobs) == 1 else f"{len(jobs)} models"
+    return name + max(job.recipe.until if isinstance(job, Training) else "" for job in jobs)
 
 
 def _units(jobs: Sequence[Job]) -> int:

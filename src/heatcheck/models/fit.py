@@ -51,6 +51,16 @@ class Recipe:
         if self.precision not in PRECISIONS:
             raise InputError(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}.")
 
+    @property
+    def until(self) -> str:
+        """For the name of a progress bar, whose estimate is then the longest that it can take.
+
+        >>> Recipe(epochs=80, patience=10).until, Recipe(epochs=6, patience=10).until, Recipe(epochs=6).until
+        (', may end early', '', '')
+        """
+        early = self.patience is not None and self.first_eligible_epoch + self.patience < self.epochs
+        return ", may end early" if early else ""
+
 
 @dataclass(frozen=True)
 class Epoch:
