@@ -315,11 +315,17 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where to write it. Default: report.html in the run.")
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--beside", metavar="RUN", help="A further run, whose AtteFa is drawn with this one's. Repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Write a run's page again, as one HTML file that opens anywhere."""
     from heatcheck.report import write
 
-    say(str(write(folder, out)))
+    say(str(write(folder, out, beside or ())))
 
 
 @app.command("list")

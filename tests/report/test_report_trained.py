@@ -20,9 +20,11 @@ import pyarrow as pa
 import pytest
 
 from heatcheck import report, results
+from heatcheck.errors import InputError
 from heatcheck.report.figures import figure
 from heatcheck.report.measures import MEASURES
 from heatcheck.report.methods import cell
+from heatcheck.report.source import load
 from heatcheck.report.trained import numbers
 from heatcheck.results import Origin, Score
 from heatcheck.verdict_adversaries import best_liar, heatmap_name
@@ -371,8 +373,8 @@ def test_attefa_is_the_ratio_of_means_by_each_definition(charts: dict[str, Any],
     variants = {one["key"]: one for one in charts["attefa"]["variants"]}
     assert list(variants) == ["published", "relative", "right"]
     names = ["mean", "this model · 1", "this model · 2", "seed 257 · 1", "seed 257 · 2"]
-    assert [row["id"] for row in variants["published"]["rows"]] == names
-    cells = {key: {row["id"]: row["cell"][0] for row in one["rows"]} for key, one in variants.items()}
+    assert [row["name"] for row in variants["published"]["rows"]] == names
+    cells = {key: {row["name"]: row["cell"][0] for row in one["rows"]} for key, one in variants.items()}
     for base, seed in (("base", "seed 1"), ("seed 257", "seed 2")):
         tvd, jsd, most = (
             np.mean(where(scores, f"attefa_{name}", subject=base, reference=seed))
@@ -382,6 +384,24 @@ def test_attefa_is_the_ratio_of_means_by_each_definition(charts: dict[str, Any],
         assert cells["published"][name] == pytest.approx(min(tvd / (jsd / LN2), 1), abs=1e-4)
         assert cells["relative"][name] == pytest.approx(min(tvd / most / (jsd / LN2), 1), abs=1e-4)
     assert all(one["meaning"] for one in variants.values())
+
+
+def test_attefa_of_further_runs_stands_below_by_model_and_data(folder: Path, tmp_path: Path) -> None:
+    other = write_trained_sample(tmp_path / "other", ["attefa"], how_many=12)
+    about = results.read_run(other)
+    about["model"]["name"], about["dataset"]["name"] = "mlp<b>", "mock-1"
+    results.write_json(other / "run.json", about)
+    page = report.render(folder, [other])
+    rows = data(page)["charts"]["attefa"]["variants"][0]["rows"]
+    assert [row["name"] for row in rows if not row["part"]] == [load(folder).name, "mlp<b> on mock-1"]
+    assert len({row["id"] for row in rows}) == len(rows) == 10
+    assert [row["name"] for row in rows[6:8]] == ["adversary · 1", "adversary · 2"]
+    alone = data(report.render(other))["charts"]["attefa"]["variants"][0]["rows"]
+    assert [row["cell"] for row in rows[5:]] == [row["cell"] for row in alone]
+    assert '<th scope="row">mlp&lt;b&gt; on mock-1</th>' in section_of(page, "attefa")
+    without = write_trained_sample(tmp_path / "without", ["seed_variance"], how_many=6)
+    with pytest.raises(InputError, match="without: has no AtteFa to be drawn beside another's"):
+        report.render(folder, [without])
 
 
 def test_where_attefas_variance_comes_from_is_tabled(page: str) -> None:

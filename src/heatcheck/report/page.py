@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 
+from heatcheck.errors import InputError
 from heatcheck.report.assets import asset, check_page, framed, write_whole
 from heatcheck.report.embed import chosen, payload
 from heatcheck.report.figures import count
@@ -13,7 +15,7 @@ from heatcheck.report.markup import Markup, join, script_json, tag
 from heatcheck.report.section import Section
 from heatcheck.report.sections import sections
 from heatcheck.report.source import Run, load
-from heatcheck.report.verdict import header, notes, title, verdict
+from heatcheck.report.verdict import header, notes, verdict
 from heatcheck.report.visible import for_page
 
 STYLES = ("page.css", "parts.css", "charts.css", "methods.css", "trained.css")
@@ -32,9 +34,10 @@ SHARED_SCRIPTS = (
 )
 
 
-def render(run_folder: Path) -> str:
-    """The report of a run as one HTML page. The same tables give the same bytes."""
-    run = load(Path(run_folder))
+def render(run_folder: Path, beside: Sequence[Path] = ()) -> str:
+    """The report of a run as one HTML page. The same tables give the same bytes. `beside`: further runs, whose AtteFa
+    is drawn with this one's."""
+    run = replace(load(Path(run_folder)), beside=tuple(_with_attefa(Path(folder)) for folder in beside))
     parts = sections(run)
     examples = chosen(run, [example for part in parts for example in part.shows])
     charts = {part.id: part.chart for part in parts if part.chart is not None}
@@ -46,15 +49,22 @@ def render(run_folder: Path) -> str:
         data=script_json(payload(run, examples, charts, [series for part in parts for series in part.series])),
         script=script,
     )
-    return framed(title(run), "\n".join(asset(name) for name in STYLES), body, script)
+    return framed(run.name, "\n".join(asset(name) for name in STYLES), body, script)
 
 
-def write(run_folder: Path, to: Path | None = None) -> Path:
+def _with_attefa(folder: Path) -> Run:
+    run = load(folder)
+    if run.has("attefa"):
+        return run
+    raise InputError(f"{folder}: has no AtteFa to be drawn beside another's. Run it first: heatcheck run attefa.")
+
+
+def write(run_folder: Path, to: Path | None = None, beside: Sequence[Path] = ()) -> Path:
     """By default as report.html into the run's folder."""
     if to is not None:
         check_page(Path(to), "report")
     path = Path(to) if to is not None else Path(run_folder) / "report.html"
-    return write_whole(path, render(run_folder), "report")
+    return write_whole(path, render(run_folder, beside), "report")
 
 
 def _content(run: Run, parts: Sequence[Section], embedded: int) -> Markup:

@@ -52,6 +52,12 @@ class Run:
     examples: list[Row]
     tokens: pa.Table
     details: pa.Table
+    beside: tuple[Run, ...] = ()  # further runs, of other models or data
+
+    @property
+    def name(self) -> str:
+        names = [str(self.part(key).get("name") or "") for key in ("model", "dataset")]
+        return " on ".join(name for name in names if name) or "heatcheck report"
 
     @cached_property
     def by_id(self) -> dict[str, Row]:

@@ -20,17 +20,12 @@ OUTCOMES = {
 _FINISHED = {"complete", "completed", "done", "finished", "ok"}
 
 
-def title(run: Run) -> str:
-    names = [str(run.part(key).get("name") or "") for key in ("model", "dataset")]
-    return " on ".join(name for name in names if name) or "heatcheck report"
-
-
 def header(run: Run) -> Markup:
     headline = run.part("verdict").get("headline")
     return tag(
         "header",
         tag("p", "heatcheck · can this model’s heatmaps be trusted?", class_="eyebrow"),
-        tag("h1", str(headline or title(run))),
+        tag("h1", str(headline or run.name)),
         _facts(run),
         _unfinished(run),
         class_="top",

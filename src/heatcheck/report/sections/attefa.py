@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from heatcheck.findings import LN2
@@ -53,11 +54,12 @@ def section(run: Run) -> Section | None:
         ),
         drawing("attefa"),
         _spread(run, found),
+        _beside(run, found),
         folded("All adversaries", _table(run, rows, found)),
         lies_part(shown, "attefa-lies", "AtteFa’s first adversary"),
     )
     chart = {
-        "variants": [_chart(rows, name) for name in found],
+        "variants": [_chart(run, name) for name in found],
         "marks": points,
         "kinds": kinds(points),
         "bound": round(LN2, 4),
@@ -75,23 +77,22 @@ def section(run: Run) -> Section | None:
     )
 
 
-def _name(which: Which) -> str:
-    return "mean" if which.reference == ALL_SEEDS else liar_name(which)
-
-
-def _chart(rows: dict[Which, Row], variant: str) -> dict[str, Any]:
-    chosen = {which: row for which, row in rows.items() if which.setting == variant}
-    order = sorted(chosen, key=lambda which: which.reference != ALL_SEEDS)  # else as the run gave them
+def _chart(run: Run, variant: str) -> dict[str, Any]:
+    """This run's adversaries, and behind them those of further runs: by model and data, as in Figure 1."""
     name, meaning = VARIANTS[variant]
-    return {
-        "key": variant,
-        "name": name,
-        "meaning": meaning,
-        "rows": [
-            {"id": _name(w), "name": _name(w), "why": None, "cell": cell(chosen[w]), "part": w.reference != ALL_SEEDS}
-            for w in order
-        ],
-    }
+    rows = [row for one in (run, *run.beside) for row in _dots(one, variant, one.name if run.beside else "mean")]
+    return {"key": variant, "name": name, "meaning": meaning, "rows": rows}
+
+
+def _dots(run: Run, variant: str, title: str) -> Iterator[dict[str, Any]]:
+    """The mean, named `title`, and below it each adversary."""
+    chosen = {which: row for which, row in means(run, "attefa").items() if which.setting == variant}
+    for which in sorted(chosen, key=lambda w: w.reference != ALL_SEEDS):  # else as the run gave them
+        part = which.reference != ALL_SEEDS
+        name = liar_name(which) if part else title
+        if part and title == run.name:  # one of several models
+            name = name.replace("this model", "adversary")
+        yield {"id": f"{title}: {name}", "name": name, "why": None, "cell": cell(chosen[which]), "part": part}
 
 
 def _spread(run: Run, found: list[str]) -> Markup | None:
@@ -105,6 +106,15 @@ def _spread(run: Run, found: list[str]) -> Markup | None:
     sources = [name for name in SOURCES if any(key[1] == name for key in spread)]
     lines = [(VARIANTS[name][0], [rows.get(name), *(spread.get((name, s)) for s in sources)]) for name in found]
     return models_table(("AtteFa", "mean", *(f"std over {SOURCES[source]}" for source in sources)), lines)
+
+
+def _beside(run: Run, found: list[str]) -> Markup | None:
+    """The means of all runs, by each definition."""
+    lines = []
+    for one in (run, *run.beside) if run.beside else ():
+        rows = {which.setting: row for which, row in means(one, "attefa").items() if which.reference == ALL_SEEDS}
+        lines.append((one.name, [rows.get(name) for name in found]))
+    return models_table(("AtteFa, mean", *(VARIANTS[name][0] for name in found)), lines)
 
 
 def _table(run: Run, rows: dict[Which, Row], found: list[str]) -> Markup | None:
