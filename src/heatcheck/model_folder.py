@@ -16,6 +16,7 @@ from heatcheck.data.dataset import TRAIN, Dataset
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.models import checkpoint, finetune
+from heatcheck.models.fit import RESUME
 from heatcheck.models.loading import is_transformer, load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
@@ -50,7 +51,7 @@ def train_model(
     try:
         folder = runner.train_step(request, data, Store(working), progress)
     except InputError:
-        if not any(working.rglob(runner.RESUME)):  # refused before an epoch was over: nothing to go on from
+        if not any(working.rglob(RESUME)):  # refused before an epoch was over: nothing to go on from
             shutil.rmtree(working, ignore_errors=True)
         raise
     os.replace(folder, out)

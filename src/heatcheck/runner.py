@@ -34,6 +34,7 @@ from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, m
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import BlackBox
+from heatcheck.models.fit import RESUME
 from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
@@ -50,7 +51,6 @@ from heatcheck.work import Work, with_methods
 BATTERY = ("correlation", "permutation", "adversarial_attention")
 TRANSFORMER_BATTERY = ("agreement", "erasure", "repeatability")
 BLACK_BOX_BATTERY = ("agreement", "erasure", "repeatability")
-RESUME = "resume.safetensors"  # the state of a training after its last epoch
 
 
 def execute(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Path:

@@ -24,6 +24,7 @@ from heatcheck.errors import InputError
 Loss = Callable[[Batch], Tensor]
 Batches = Callable[[torch.Generator], Sequence[Batch]]
 PRECISIONS = ("float32", "bfloat16")
+RESUME = "resume.safetensors"  # the usual name of that file
 
 
 @dataclass(frozen=True)

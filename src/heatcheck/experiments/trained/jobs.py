@@ -27,7 +27,7 @@ from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.models import write_reached
 from heatcheck.experiments.trained.tasks import WEIGHTS, Classifying, Guided, Imitating, Task
 from heatcheck.models import checkpoint, finetune
-from heatcheck.models.fit import Recipe, fit
+from heatcheck.models.fit import RESUME, Recipe, fit
 from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
@@ -151,7 +151,7 @@ class Training:
         subject, generator = self._untrained(around)
         train = subject.rows(around.data.splits[TRAIN])
         task = self._task(subject, around, train)
-        resume = folder / "resume.safetensors"
+        resume = folder / RESUME
         try:
             history = fit(
                 subject.model,

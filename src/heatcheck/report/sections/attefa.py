@@ -95,9 +95,14 @@ def _dots(run: Run, variant: str, title: str) -> Iterator[dict[str, Any]]:
         yield {"id": f"{title}: {name}", "name": name, "why": None, "cell": cell(chosen[which]), "part": part}
 
 
+def _overall(run: Run) -> dict[str | None, Row]:
+    """The mean over all adversaries, by definition."""
+    return {which.setting: row for which, row in means(run, "attefa").items() if which.reference == ALL_SEEDS}
+
+
 def _spread(run: Run, found: list[str]) -> Markup | None:
     """The mean by each definition, and where its variance comes from."""
-    rows = {which.setting: row for which, row in means(run, "attefa").items() if which.reference == ALL_SEEDS}
+    rows = _overall(run)
     spread = {
         (row["setting"], row["reference"]): row
         for row in run.aggregates
@@ -112,8 +117,7 @@ def _beside(run: Run, found: list[str]) -> Markup | None:
     """The means of all runs, by each definition."""
     lines = []
     for one in (run, *run.beside) if run.beside else ():
-        rows = {which.setting: row for which, row in means(one, "attefa").items() if which.reference == ALL_SEEDS}
-        lines.append((one.name, [rows.get(name) for name in found]))
+        lines.append((one.name, [_overall(one).get(name) for name in found]))
     return models_table(("AtteFa, mean", *(VARIANTS[name][0] for name in found)), lines)
 
 
