@@ -145,8 +145,8 @@ class Bar:
         self.id = self.bars.add_task(name, total=total)
         self.total = total
 
-    def advance(self, done: float) -> None:
-        self.bars.update(self.id, completed=done)
+    def advance(self, done: float, total: float | None = None) -> None:
+        self.bars.update(self.id, completed=done, total=total)
         if not self.asked and done >= self.total / EACH:
             self.asked, self.estimate = time.perf_counter(), self.bars.tasks[self.id].time_remaining or 0.0
 

@@ -159,6 +159,11 @@ def test_notes_say_what_a_reader_must_know():
     assert exact.notes == [()]
     assert heatcheck.explainer("gradient", bert).attribute("film").delta == [None]
     assert "seed" in heatcheck.explainer("lime", bert, samples=9).attribute("a film").notes[0][0]
+    short, long = (
+        heatcheck.explainer("kernel_shap", predict, samples=60).attribute(["a good film", "good film " * 6]).notes
+    )
+    assert short == ()  # every coalition is run: nothing is drawn
+    assert "seed" in long[0]
     cut = heatcheck.explainer("gradient", bert).attribute("good " * 100)
     assert cut.notes[0] == ("the text is longer than the model takes; its end was cut off",)
 

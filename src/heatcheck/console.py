@@ -78,8 +78,8 @@ class Bars:
     def task(self, name: str, total: float) -> None:
         self.current = self.bars.add_task(name, total=total)
 
-    def advance(self, done: float) -> None:
-        self.bars.update(self.current, completed=done)
+    def advance(self, done: float, total: float | None = None) -> None:
+        self.bars.update(self.current, completed=done, total=total)
 
     def say(self, sentence: str) -> None:
         self.bars.console.print(sentence, highlight=False, markup=False)

@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """`task` opens a piece of work of `total` units; `advance` moves it to `done`."""
+    """`task` opens a piece of work of `total` units; `advance` moves it to `done`, of a new `total` if there is one."""
 
     def task(self, name: str, total: float) -> None: ...
 
-    def advance(self, done: float) -> None: ...
+    def advance(self, done: float, total: float | None = None) -> None: ...
 
     def say(self, sentence: str) -> None: ...
 
@@ -21,7 +21,7 @@ class Silent:
     def task(self, name: str, total: float) -> None:
         pass
 
-    def advance(self, done: float) -> None:
+    def advance(self, done: float, total: float | None = None) -> None:
         pass
 
     def say(self, sentence: str) -> None:

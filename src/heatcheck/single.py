@@ -114,7 +114,7 @@ class TextExplainer:
             signed=found.signed,
             tokens=tuple(self._tokens(batch, row, text, found)),
             delta=delta,
-            notes=notes(chosen, found, delta, cut=self.subject.reader.row(text).cut),
+            notes=notes(chosen, found, delta, words=int(batch.words[row].sum()), cut=self.subject.reader.row(text).cut),
         )
 
     def _tokens(self, batch: Batch, row: int, text: Example, found: Explanation) -> Iterator[Token]:
@@ -164,14 +164,14 @@ def said_of(model: Any, batch: Batch) -> Iterator[str]:
         yield unsteady(model, apart)
 
 
-def notes(chosen: Method, found: Explanation, delta: float | None, *, cut: bool) -> tuple[str, ...]:
+def notes(chosen: Method, found: Explanation, delta: float | None, *, words: int, cut: bool) -> tuple[str, ...]:
     """What a reader must know before believing it."""
     known = list(found.notes)
     if not chosen.ranked and not any(NOT_RANKED in note for note in known):
         known.append(f"{NOT_RANKED}: shown as published, with its flaw")
     elif chosen.ranked and delta is not None and delta > LARGEST_DELTA:
         known.append(f"{NOT_RANKED}: its scores do not add up to what they explain")
-    if chosen.random:
+    if chosen.random and words > getattr(chosen.explain, "exact", 0):  # Kernel-SHAP draws nothing for short texts
         known.append("a method with chance in it: another seed may give other scores")
     if cut:
         known.append("the text is longer than the model takes; its end was cut off")

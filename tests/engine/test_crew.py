@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from heatcheck.engine.crew import EVERY
+from heatcheck.engine.crew import EVERY, Ahead
+from heatcheck.experiments.trained.jobs import Training
+from heatcheck.models.fit import Recipe
+from heatcheck.models.spec import ModelSpec
+from heatcheck.progress import Silent
 from heatcheck.results import TABLES
 from tests.toys import write_reviews
 
@@ -110,3 +114,59 @@ def test_killed_and_repeated_with_other_cores_it_ends_with_the_same_tables(tmp_p
     assert not (killed / "scores.parquet").exists()
     assert start(data, killed, 2).wait() == 0
     assert table_bytes(killed) == table_bytes(whole)
+
+
+class Noted(Silent):
+    """What a bar would show: of how many units how many are done."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[float, float | None]] = []
+
+    def task(self, name: str, total: float) -> None:
+        self.name, self.total = name, total
+
+    def advance(self, done: float, total: float | None = None) -> None:
+        self.shown.append((done, total))
+
+
+def ahead(*, patience: int | None, jobs: int = 4) -> tuple[Ahead, Noted]:
+    noted = Noted()
+    recipe = Recipe(epochs=20, patience=patience)
+    return Ahead([Training(f"job {i}", ModelSpec(), recipe, i) for i in range(jobs)], noted), noted
+
+
+def test_trainings_that_end_early_say_when_the_others_may_end():
+    bar, noted = ahead(patience=2)
+    assert (noted.name, noted.total) == ("4 models, may end early", 80)
+    bar.reached(0, 5.0)
+    assert noted.shown[-1] == (5, 80)
+    bar.ended(0)  # after a quarter of its epochs: so may the other three
+    assert noted.shown[-1] == (5, 20)
+    bar.reached(1, 4.0)
+    assert noted.shown[-1] == (9, 20)
+    bar.reached(1, 6.0)  # longer than the first: it may need all
+    assert noted.shown[-1] == (11, 5 + 20 + 5 + 5)
+    bar.reached(1, 10.0)
+    bar.ended(1)
+    assert noted.shown[-1] == (15, 5 + 10 + 2 * 7.5)
+
+
+def test_a_bar_without_early_ends_never_changes_its_length():
+    bar, noted = ahead(patience=None, jobs=2)
+    for number in (0, 1):
+        for epoch in (0.5, 10.0, 20.0):
+            bar.reached(number, epoch)
+        bar.ended(number)
+    assert {total for _, total in noted.shown} == {40}
+    assert noted.shown[-1][0] == 40
+
+
+def test_a_job_too_quick_to_be_seen_counts_in_full_and_nothing_goes_back():
+    bar, noted = ahead(patience=2, jobs=2)
+    bar.ended(0)
+    bar.reached(1, 3.0)
+    bar.reached(1, 0.0)  # its file was just being written
+    assert noted.shown[-1] == (23, 40)
+    bar.ended(1)
+    bar.reached(1, 9.0)
+    assert noted.shown[-1] == (23, 23)

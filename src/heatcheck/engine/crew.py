@@ -57,20 +57,17 @@ class Crew:
 
     def _wave(self, jobs: Sequence[Job], done: Mapping[str, Path], workers: int, progress: Progress) -> list[Path]:
         missing = [job for job in jobs if not self.place(job, done).exists()]
-        if missing:
-            progress.task(_title(missing), _units(missing))
+        ahead = Ahead(missing, progress)
         if workers == 1 or len(missing) == 1:
             for number, job in enumerate(missing):
-                before = _units(missing[:number])
-                self.perform(job, done, functools.partial(_ahead, progress, before))
+                self.perform(job, done, functools.partial(ahead.reached, number))
+                ahead.ended(number)
         elif missing:
-            with self._watched(missing, done, progress), warnings.catch_warnings():
+            with self._watched(missing, done, ahead), warnings.catch_warnings():
                 # Between two trainings joblib puts a new process in the place of one that has grown, and says so.
                 warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
                 tasks = (joblib.delayed(_perform)(self, job, dict(done), os.getpid()) for job in missing)
                 joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
-        if missing:
-            progress.advance(_units(missing))  # some stopped early
         return [self.place(job, done) for job in jobs]
 
     def perform(self, job: Job, done: Mapping[str, Path], report: Callable[[float], None]) -> Path:
@@ -102,15 +99,55 @@ class Crew:
         }
 
     @contextlib.contextmanager
-    def _watched(self, jobs: Sequence[Job], done: Mapping[str, Path], progress: Progress) -> Iterator[None]:
+    def _watched(self, jobs: Sequence[Job], done: Mapping[str, Path], ahead: Ahead) -> Iterator[None]:
         """Show how far jobs in other processes are, by the numbers they leave in their folders."""
         places = [self.place(job, done) for job in jobs]
 
         def look() -> None:
-            progress.advance(sum(_so_far(p, job.units) for p, job in zip(places, jobs, strict=True)))
+            for number, place in enumerate(places):
+                if place.exists():
+                    ahead.ended(number)
+                else:
+                    ahead.reached(number, _so_far(place))
 
         with _meanwhile(look):
             yield
+        look()
+
+
+class Ahead:
+    """How far the jobs side by side are, and how far they go. At first each is taken to need all of its units; once
+    some have ended early, the others are expected to need as large a share of theirs."""
+
+    def __init__(self, jobs: Sequence[Job], progress: Progress) -> None:
+        self.units = [job.units for job in jobs]
+        self.done = [0.0] * len(jobs)
+        self.over = [False] * len(jobs)
+        self.progress = progress
+        if jobs:
+            progress.task(_title(jobs), sum(self.units))
+
+    def reached(self, number: int, done: float) -> None:
+        if not self.over[number]:
+            self.done[number] = max(self.done[number], done)  # the file of a job may be just being written
+            self._show()
+
+    def ended(self, number: int) -> None:
+        if not self.over[number]:
+            self.over[number] = True
+            self.done[number] = self.done[number] or self.units[number]  # too quick to be seen on its way
+            self._show()
+
+    def _show(self) -> None:
+        jobs = list(zip(self.done, self.units, self.over, strict=True))
+        ended = [done / units for done, units, over in jobs if over]
+        share = sum(ended) / len(ended) if ended else 1.0
+        expected = [
+            # One that goes on for longer than the others did may need all.
+            done if over else units * share if done < units * share else units
+            for done, units, over in jobs
+        ]
+        self.progress.advance(sum(self.done), sum(expected))
 
 
 def _perform(crew: Crew, job: Job, done: Mapping[str, Path], parent: int) -> None:
@@ -159,9 +196,7 @@ def _meanwhile(look: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-def _so_far(place: Path, units: int) -> float:
-    if place.exists():
-        return units
+def _so_far(place: Path) -> float:
     try:
         return float((Store.partial(place) / DONE).read_text(encoding="utf-8") or 0)
     except (OSError, ValueError):  # not begun, or being written
@@ -171,10 +206,6 @@ def _so_far(place: Path, units: int) -> float:
 def _title(jobs: Sequence[Job]) -> str:
     name = jobs[0].name if len(jobs) == 1 else f"{len(jobs)} models"
     return name + max(job.recipe.until if isinstance(job, Training) else "" for job in jobs)
-
-
-def _units(jobs: Sequence[Job]) -> int:
-    return sum(job.units for job in jobs)
 
 
 def _kind(job: Job) -> str:
@@ -195,7 +226,3 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _ahead(progress: Progress, before: int, units: float) -> None:
-    progress.advance(before + units)

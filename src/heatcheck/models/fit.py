@@ -54,7 +54,7 @@ class Recipe:
 
     @property
     def until(self) -> str:
-        """For the name of a progress bar, whose estimate is then the longest that it can take.
+        """For the name of a progress bar, whose estimate is then the longest that the first training can take.
 
         >>> Recipe(epochs=80, patience=10).until, Recipe(epochs=6, patience=10).until, Recipe(epochs=6).until
         (', may end early', '', '')
