@@ -100,8 +100,9 @@ def test_train_into_a_folder_of_something_else_is_refused(heatcheck):
             ("--model", "minilm", "--encoder", "cnn"),
             "--encoder is for a model that heatcheck trains, and --model fine-",
         ),
+        (("--model", "minilm", "--encoder", "bilstm"), "--encoder is for a model that heatcheck trains"),
         (("--model", "minilm", "--temperature", "3"), "--temperature is for a model that heatcheck trains"),
-        (("--max-length", "20"), "--max-length is for transformers. Name one with --model."),
+        (("--encoder", "bilstm", "--max-length", "20"), "--max-length is for transformers. Name one with --model."),
         (("--encoder", "mlp", "--uniform"), "--uniform is for transformers. Of our models: --weighting uniform."),
     ],
 )
@@ -214,6 +215,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         "reviews.csv",
         "--out",
         "model",
+        "--encoder",
+        "bilstm",
         "--epochs",
         "9999",
     ]

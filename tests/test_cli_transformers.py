@@ -302,3 +302,13 @@ def test_strange_names_are_shown_as_text(tmp_path):
     assert "<script>alert" not in page
     assert "<img src=x>" not in page
     assert "<b>good" not in page
+
+
+def test_train_fine_tunes_the_packaged_minilm_unless_told_otherwise(tmp_path):
+    data = table(tmp_path / "train.csv", ["text", "label"], [(f"{t} w{i}", c) for i, (t, c) in enumerate(rows() * 4)])
+    arguments = ("train", "--data", data, "--epochs", 1, "--out")
+    assert "Trained minilm-fine-tuned" in run(*arguments, tmp_path / "tuned", "--max-length", 8)
+    assert json.loads((tmp_path / "tuned" / "config.json").read_text())["hidden_size"] == 384
+    ours = ("--encoder", "bilstm"), ("--attention", "dot"), ("--vectors", "none"), ("--weighting", "entmax")
+    for number, flags in enumerate(ours):
+        assert "Trained bilstm" in run(*arguments, tmp_path / f"ours-{number}", *flags)

@@ -27,6 +27,7 @@ from heatcheck.flags import (
     ReadingFlags,
     TrainedFlags,
     WindowsFlag,
+    for_ours,
     grouped,
 )
 
@@ -80,7 +81,7 @@ def audit(
     from heatcheck import api, settings
 
     if model is not None:
-        own.refuse("is trained already", epochs=(own.epochs, None))
+        own.refuse()
     read = _reading(model, reading, windows)
     options: Any = {**data.options(), **machine.options(), **own.training(), "reading": read}
     options["configs"] = settings.explaining_configs(chosen.methods, special_tokens=chosen.special_tokens, audit=True)
@@ -135,7 +136,7 @@ def run(
     from heatcheck.experiments.adversarial_attention import AdversarialConfig
 
     if model is not None:
-        own.refuse("is trained already", epochs=(own.epochs, None))
+        own.refuse()
     names = tuple(dict.fromkeys(name.strip() for name in experiment.split(",")))
     if "adversarial_attention" not in names and (solver, epsilon) != ("auto", None):
         raise InputError(f"--solver and --epsilon are for adversarial_attention, not {experiment}.")
@@ -171,21 +172,27 @@ def train(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Train with at most so many texts.")] = None,
     machine: MachineFlags,
     own: OwnModelFlags,
-    temperature: Annotated[float, typer.Option("--temperature", help="Of the attention softmax.")] = 1.0,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Of the attention softmax. Default: 1.")
+    ] = None,
     weighting: Annotated[
-        str, typer.Option("--weighting", help="Of attention: softmax, uniform or entmax.")
-    ] = "softmax",
+        str | None, typer.Option("--weighting", help="Of attention: softmax (default), uniform or entmax.")
+    ] = None,
     pairing: Annotated[
-        str, typer.Option("--pairing", help="Of two texts: question (paper 1) or comparison (paper 5).")
-    ] = "question",
-    heads: Annotated[int, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts.")] = 1,
+        str | None, typer.Option("--pairing", help="Of two texts: question (default, paper 1) or comparison (paper 5).")
+    ] = None,
+    heads: Annotated[
+        int | None, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts. Default: 1.")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option("--learning-rate", help="Default: 0.001; fine-tuning: 0.00005.")
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", help="Fine-tune this transformer (folder or hub id; `minilm`: the packaged one) instead."
+            "--model",
+            help="Fine-tune this transformer: a folder or hub id. Default: minilm, the packaged one, unless a flag of "
+            "our own models is given.",
         ),
     ] = None,
     uniform: Annotated[
@@ -199,24 +206,33 @@ def train(
     ] = None,
     reading: ReadingFlags,
 ) -> None:
-    """Train one of our own attention models, or fine-tune a transformer (--model)."""
+    """Fine-tune a transformer (--model), or train one of our own attention models (--encoder).
+
+    With neither of them the packaged MiniLM is fine-tuned.
+    """
     from heatcheck import api, model_folder
     from heatcheck.models.finetune import FINE_TUNING
     from heatcheck.models.loading import check_revision
+    from heatcheck.models.pretrained import PACKAGED
 
-    ours = {"temperature": (temperature, 1.0), "weighting": (weighting, "softmax"), "pairing": (pairing, "question")}
-    if model is not None:
-        own.refuse("fine-tunes another one", **ours, heads=(heads, 1))
-        training = {"spec": reading.spec(model, uniform=uniform), "recipe": FINE_TUNING}
+    further = {"temperature": temperature, "weighting": weighting, "pairing": pairing, "heads": heads}
+    further = {name: value for name, value in further.items() if value is not None}
+    ours = [*own.given, *further]
+    if not ours or model is not None:
+        if ours:
+            raise for_ours(ours[0], "fine-tunes another one")
+        training = {"spec": reading.spec(model or PACKAGED, uniform=uniform), "recipe": FINE_TUNING}
         check_revision(training["spec"])
+        if model is None:
+            say(
+                "Fine-tunes the packaged MiniLM. --encoder bilstm trains a smaller model of ours, much faster.",
+                ERR,
+            )
     else:
         reading.refuse()
         if uniform:
             raise InputError("--uniform is for transformers. Of our models: --weighting uniform.")
-        training = own.training()
-        training["spec"] = replace(
-            training["spec"], temperature=temperature, weighting=weighting, pairing=pairing, heads=heads
-        )
+        training = own.training(**further)
     changes = {"epochs": own.epochs, "learning_rate": learning_rate, "precision": precision}
     training["recipe"] = replace(training["recipe"], **{k: v for k, v in changes.items() if v is not None})
     options: Any = {**data.options(), **machine.options(), **training}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -138,31 +138,44 @@ class MethodFlags:
 
 @dataclass(frozen=True)
 class OwnModelFlags:
-    """One of our attention models, to be trained."""
+    """One of our attention models, to be trained. None: as ModelSpec and Recipe have it."""
 
-    encoder: Annotated[str, Option("--encoder", help="bilstm, gru, cnn, average, mlp or transformer.")] = "bilstm"
-    attention: Annotated[str, Option("--attention", help="additive or dot.")] = "additive"
+    encoder: Annotated[
+        str | None, Option("--encoder", help="Of our models: bilstm (default), gru, cnn, average, mlp or transformer.")
+    ] = None
+    attention: Annotated[str | None, Option("--attention", help="Of our models: additive (default) or dot.")] = None
     epochs: Annotated[
         int | None, Option("--epochs", min=1, help="Passes over the training texts. Default: 8; fine-tuning: 5.")
     ] = None
-    vectors: Annotated[str, Option("--vectors", help="packaged, none, or a GloVe or fastText file.")] = "packaged"
+    vectors: Annotated[
+        str | None, Option("--vectors", help="Of our models: packaged (default), none, or a GloVe or fastText file.")
+    ] = None
 
-    def refuse(self, why: str, **further: tuple[Any, Any]) -> None:
-        """Where a model is given that does not heed them. `further`: values of more flags, and their defaults."""
-        default = OwnModelFlags()
-        ours = {name: (getattr(self, name), getattr(default, name)) for name in ("encoder", "attention", "vectors")}
-        if given := [flag for flag, (value, usual) in (ours | further).items() if value != usual]:
-            raise InputError(f"--{given[0]} is for a model that heatcheck trains, and --model {why}. Leave one out.")
+    @property
+    def given(self) -> list[str]:
+        """Flags that no other model heeds."""
+        return [name for name in ("encoder", "attention", "vectors") if getattr(self, name) is not None]
 
-    def training(self) -> dict[str, Any]:
+    def refuse(self) -> None:
+        """Where a trained model is given."""
+        if given := [*self.given, *(["epochs"] if self.epochs is not None else [])]:
+            raise for_ours(given[0], "is trained already")
+
+    def training(self, **further: Any) -> dict[str, Any]:
+        """`further`: more of ModelSpec."""
         from heatcheck.models.fit import Recipe
         from heatcheck.models.spec import ModelSpec
 
-        recipe = Recipe(vectors=self.vectors)
-        return {
-            "spec": ModelSpec(encoder=self.encoder, attention=self.attention),
-            "recipe": recipe if self.epochs is None else replace(recipe, epochs=self.epochs),
-        }
+        spec, recipe = {**further, **_chosen(self, "encoder", "attention")}, _chosen(self, "epochs", "vectors")
+        return {"spec": ModelSpec(**spec), "recipe": Recipe(**recipe)}
+
+
+def for_ours(flag: str, why: str) -> InputError:
+    return InputError(f"--{flag} is for a model that heatcheck trains, and --model {why}. Leave one out.")
+
+
+def _chosen(flags: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
 
 
 @dataclass(frozen=True)
