@@ -38,9 +38,9 @@ def command(model, *more: str) -> list[str]:
     [
         (["uniform_attention", "--seeds", "1,2,3", "--margin", "0.02"], "uniform_f1_difference"),
         (["seed_variance", "--seeds", "1,2"], "seed_jsd"),
-        (["guided_mlp", "--seeds", "1", "--guides", "uniform,base,gradient"], "guided_f1"),
+        (["guided_mlp", "--seeds", "1,2", "--guides", "uniform,base,gradient"], "guided_f1"),
         (["trained_adversary", "--lambdas", "0,0.1", "--adversary-epochs", "2"], "trained_adversary_area"),
-        (["attefa", "--seeds", "1", "--adversary-epochs", "2", "--adversary-patience", "1"], "attefa"),
+        (["attefa", "--seeds", "1", "--one-seed", "--adversary-epochs", "2", "--adversary-patience", "1"], "attefa"),
     ],
 )
 def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline):
@@ -61,7 +61,12 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
         (["guided_mlp", "--guide-lambda=-1"], "below 0"),
         (["trained_adversary", "--guide-lambda", "1"], "--guide-lambda is not for trained_adversary"),
         (["guided_mlp", "--guides", "uniform,base", "--guide-lambda", "1"], "and --guides names none"),
-        (["seed_variance", "--seeds", "1"], "at least 2 seeds"),
+        (["seed_variance", "--seeds", "1"], "at least 2 seeds, not 1: --seeds 1,2,3 for example."),
+        (["attefa", "--seeds", "1"], "attefa needs at least 2 seeds, not 1: --seeds 1,2,3 for example. Add --one-seed"),
+        (["guided_mlp", "--seeds", "1"], "guided_mlp needs at least 2 seeds, not 1"),
+        (["trained_adversary", "--seeds", "1"], "trained_adversary needs at least 2 seeds, not 1"),
+        (["attefa", "--one-seed"], "attefa: --one-seed, and 3 seeds. Name the one with --seeds, or leave it out."),
+        (["seed_variance", "--one-seed"], "--one-seed is not for seed_variance"),
         (["seed_variance", "--seeds", "1,1"], "given twice"),
         (["seed_variance", "--margin", "0.1"], "--margin is not for seed_variance"),
         (["correlation", "--seeds", "1,2"], "--seeds is not for correlation"),

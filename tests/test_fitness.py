@@ -64,7 +64,7 @@ def test_a_changed_guide_is_seen(model, tmp_path):
 
     def guided(first):
         guide = write_guide(tmp_path / "guide.jsonl", data, first=first)
-        config = GuidedConfig(guides=("uniform", guide), seeds=(1,), hidden=4)
+        config = GuidedConfig(guides=("uniform", guide), seeds=(1,), one_seed=True, hidden=4)
         heatcheck.run("guided_mlp", folder, file, out=tmp_path / "run", threads=1, configs={"guided_mlp": config})
         return {p.name for p in (tmp_path / "run" / "steps").iterdir() if p.is_dir()}
 
@@ -78,18 +78,18 @@ def test_a_guide_that_does_not_fit_is_refused_before_any_training(model, tmp_pat
     first = model[2].splits[split][0].id
     guide = write_guide(tmp_path / "guide.jsonl", model[2], wrong=(first,))
     said = rf"guide.jsonl, row \d+: \d+ weights for the text '{first}', which has \d+ words"
-    refused(model, tmp_path / "run", "guided_mlp", GuidedConfig(("uniform", guide), (1,)), said)
+    refused(model, tmp_path / "run", "guided_mlp", GuidedConfig(("uniform", guide), (1,), one_seed=True), said)
     request = Request(data=str(model[1]), spec=SPEC, recipe=RECIPE, experiments=("guided_mlp",))
-    request = replace(request, configs={"guided_mlp": GuidedConfig(("uniform", guide), (1,))})
+    request = replace(request, configs={"guided_mlp": GuidedConfig(("uniform", guide), (1,), one_seed=True)})
     with pytest.raises(InputError, match=said):
         check_fit(request, model[2], None)
 
 
 def test_a_guide_that_cannot_be_read_is_refused_before_any_training(model, tmp_path):
-    missing = GuidedConfig(("uniform", f"file:{tmp_path / 'nothere.jsonl'}"), (1,))
+    missing = GuidedConfig(("uniform", f"file:{tmp_path / 'nothere.jsonl'}"), (1,), one_seed=True)
     refused(model, tmp_path / "run", "guided_mlp", missing, "there is no such file of weights")
     (tmp_path / "latin.jsonl").write_bytes('{"id": "é", "weights": [1]}'.encode("latin-1"))
-    latin = GuidedConfig(("uniform", f"file:{tmp_path / 'latin.jsonl'}"), (1,))
+    latin = GuidedConfig(("uniform", f"file:{tmp_path / 'latin.jsonl'}"), (1,), one_seed=True)
     refused(model, tmp_path / "run", "guided_mlp", latin, "latin.jsonl: not UTF-8 text")
 
 
@@ -130,9 +130,9 @@ def test_one_seed_and_the_start_of_the_model_are_noted():
     assert len(notes) == 1
     assert "attefa: the adversary of seed 50 starts from the weights that m itself started from" in notes[0]
     for test, config in (
-        ("attefa", AtteFaConfig((1,))),
-        ("trained_adversary", AdversaryConfig(seeds=(1,))),
-        ("guided_mlp", GuidedConfig(seeds=(1,))),
+        ("attefa", AtteFaConfig((1,), one_seed=True)),
+        ("trained_adversary", AdversaryConfig(seeds=(1,), one_seed=True)),
+        ("guided_mlp", GuidedConfig(seeds=(1,), one_seed=True)),
     ):
         notes = EXPERIMENTS[test].notes(config, base)
         assert notes == [f"{test}: one seed, so how much another would change is not known. Give several with --seeds."]
@@ -141,11 +141,11 @@ def test_one_seed_and_the_start_of_the_model_are_noted():
 @pytest.mark.parametrize(
     ("test", "config"),
     [
-        ("attefa", AtteFaConfig((1,))),
+        ("attefa", AtteFaConfig((1,), one_seed=True)),
         ("trained_adversary", AdversaryConfig()),
         ("seed_variance", SeedConfig((1, 2))),
         ("uniform_attention", UniformConfig((1, 2, 3))),
-        ("guided_mlp", GuidedConfig(("uniform", "base"), (1,))),
+        ("guided_mlp", GuidedConfig(("uniform", "base"), (1,), one_seed=True)),
     ],
 )
 def test_attention_that_cannot_move_is_refused(model, test, config):
@@ -162,7 +162,7 @@ def test_attention_that_cannot_move_is_refused(model, test, config):
 def test_guides_that_are_nobodys_attention_serve_any_model(model):
     subject = checkpoint.load(model[0])
     base = base_of(Request(), replace(subject, spec=replace(subject.spec, weighting="uniform")))
-    EXPERIMENTS["guided_mlp"].check_base(GuidedConfig(("uniform", "mlp", "gradient"), (1,)), base)
+    EXPERIMENTS["guided_mlp"].check_base(GuidedConfig(("uniform", "mlp", "gradient"), (1,), one_seed=True), base)
 
 
 @pytest.mark.parametrize("test", ["permutation", "adversarial_attention"])

@@ -62,7 +62,7 @@ def test_another_version_of_a_package_explains_anew(install, tmp_path):
     configs = {
         "agreement": AgreementConfig(methods=("word_lengths", "gradient")),
         "randomisation": RandomisationConfig(methods=("word_lengths",)),
-        "guided_mlp": GuidedConfig(guides=("word_lengths", "gradient"), seeds=(1,), hidden=4),
+        "guided_mlp": GuidedConfig(guides=("word_lengths", "gradient"), seeds=(1,), one_seed=True, hidden=4),
     }
 
     def steps(version: str, out: str) -> dict[str, set[str]]:

@@ -184,6 +184,14 @@ class TrainedFlags:
         str | None,
         Option("--seeds", rich_help_panel=TRAINED, help="Of the models that are trained: 1,2,3. Default: paper 2's."),
     ] = None
+    one_seed: Annotated[
+        bool | None,
+        Option(
+            "--one-seed",
+            rich_help_panel=TRAINED,
+            help="With a single seed in --seeds: what another would change need not be known.",
+        ),
+    ] = None
     bases: Annotated[
         str | None, Option("--bases", rich_help_panel=TRAINED, help="attefa: seeds of further models to attack.")
     ] = None

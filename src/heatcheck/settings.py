@@ -76,6 +76,7 @@ FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: t
     "adversary-patience": ("patience", int),
     "stop-at": ("stop_at", float),
     "select-on": ("selected_on", str),
+    "one-seed": ("one_seed", bool),
 }
 
 OF_GUIDES = ("guide-lambda",)  # of the adversary that guides alone

@@ -25,7 +25,7 @@ from heatcheck.experiments.trained.guides import guide_weights, imposed
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Around, Training, twin
 from heatcheck.experiments.trained.models import Trained, Twin, says, write_reached
-from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area, price_of_lying
+from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area, one_adversary, price_of_lying
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.measure.distributions import LN2, jsd
 from heatcheck.models.fit import Recipe
@@ -37,7 +37,7 @@ from tests.toys import small_subject, write_reviews
 
 RECIPE = Recipe(epochs=4, vectors="none", learning_rate=0.01)
 SPEC = ModelSpec(embedding_width=16, hidden=8)
-ADVERSARY = AdversaryConfig(lambdas=(0.0, 0.01), epochs=3)
+ADVERSARY = replace(one_adversary(0.01, 3), lambdas=(0.0, 0.01))
 CONFIGS = {
     "uniform_attention": UniformConfig(seeds=(1, 2, 3)),
     "seed_variance": SeedConfig(seeds=(1, 2)),
@@ -368,7 +368,7 @@ def test_several_heads_apart_are_compared_after_matching(tmp_path):
     run = heatcheck.audit(
         data=data, out=tmp_path / "run", spec=replace(SPEC, heads=2), recipe=RECIPE, threads=1,
         experiments=("trained_adversary",),
-        configs={"trained_adversary": AdversaryConfig(lambdas=(1.0,), epochs=3, apart=2)},
+        configs={"trained_adversary": replace(one_adversary(1.0, 3), apart=2)},
     )  # fmt: skip
     texts = run.scores[run.scores.example_id.notna() & (run.scores.measure == "trained_adversary_apart")]
     folders = [file.parent for file in (tmp_path / "run" / "steps").glob("*/reached.json")]
@@ -407,7 +407,7 @@ def test_attefa_and_its_variants_on_a_hand_made_table():
     texts = Texts(frame, pd.Series({"a": 1, "b": 0}), ("no", "yes"), 0)
     found = {
         row.setting: row.value
-        for row in faithfulness(texts, AtteFaConfig(seeds=(1,)))
+        for row in faithfulness(texts, AtteFaConfig(seeds=(1,), one_seed=True))
         if row.measure == "attefa" and row.subject == "base"
     }
     assert found["published"] == pytest.approx(0.2 / 0.75)
@@ -425,7 +425,7 @@ def test_a_sweep_stops_when_attention_is_far_enough(base, tmp_path):
     from heatcheck.experiments.trained_adversary import adversary_models, adversary_name
 
     subject, _ = base
-    config = AdversaryConfig(lambdas=(1.0, 0.0, 0.1, 0.01), stop_at=0.4)
+    config = replace(one_adversary(0.0), lambdas=(1.0, 0.0, 0.1, 0.01), stop_at=0.4)
 
     def planned(done):
         return [job.imitation.weight for job in adversary_models(subject, config, done)]
@@ -505,7 +505,7 @@ def test_attefa_of_every_encoder_and_form_of_attention_is_that_of_its_two_models
     data = write_reviews(tmp_path / "reviews.csv", 120)
     run = heatcheck.run(
         "attefa", data=data, out=tmp_path / "run", spec=replace(SPEC, **changes), recipe=RECIPE, threads=1,
-        configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2)},
+        configs={"attefa": AtteFaConfig(seeds=(1,), one_seed=True, epochs=2)},
     )  # fmt: skip
     steps = run.folder / "steps"
     folders = [*steps.glob("train-*"), *steps.glob("training-*")]
@@ -528,7 +528,7 @@ def test_several_heads_are_trained_and_compared(tmp_path):
     run = heatcheck.audit(
         data=data, out=tmp_path / "run", spec=replace(SPEC, heads=3), recipe=RECIPE, threads=1,
         experiments=("attefa", "seed_variance"),
-        configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2), "seed_variance": SeedConfig(seeds=(1, 2))},
+        configs={"attefa": AtteFaConfig((1,), one_seed=True, epochs=2), "seed_variance": SeedConfig(seeds=(1, 2))},
     )  # fmt: skip
     assert "adversarial_attention" not in run.description["settings"]["experiments"]  # for one head only
     assert len(over_all(run, "attefa", statistic="mean", setting="published")) == 2
@@ -553,8 +553,8 @@ def test_multi_class_and_pairs_are_served(tmp_path):
             data=file, out=tmp_path / f"run-{spec.pairing}", spec=spec, recipe=RECIPE, threads=1,
             experiments=("attefa", "guided_mlp"),
             configs={
-                "attefa": AtteFaConfig(seeds=(1,), epochs=2),
-                "guided_mlp": GuidedConfig(seeds=(1,), guides=("uniform", "base")),
+                "attefa": AtteFaConfig(seeds=(1,), one_seed=True, epochs=2),
+                "guided_mlp": GuidedConfig(seeds=(1,), one_seed=True, guides=("uniform", "base")),
             },
         )  # fmt: skip
         published = over_all(run, "attefa", statistic="mean", setting="published")
@@ -576,7 +576,7 @@ def test_question_answering_is_served(tmp_path):
     (folder / "qa1_single-supporting-fact_test.txt").write_text(story * 2)
     run = heatcheck.audit(
         data="babi-1", data_dir=tmp_path, out=tmp_path / "run", spec=SPEC, recipe=RECIPE, threads=1,
-        experiments=("attefa",), configs={"attefa": AtteFaConfig(seeds=(1,), epochs=2)},
+        experiments=("attefa",), configs={"attefa": AtteFaConfig(seeds=(1,), one_seed=True, epochs=2)},
     )  # fmt: skip
     assert all(len(example.candidates) == 2 for example in sources.load("babi-1", data_dir=tmp_path).splits[TEST])
     assert over_all(run, "attefa_tvd", statistic="mean").value.between(0, 1).all()

@@ -50,7 +50,7 @@ def test_its_heads_are_matched_and_compared(tuned, tmp_path):
     run = heatcheck.audit(
         model, data, out=tmp_path / "run", threads=1, experiments=("attefa", "seed_variance", "uniform_attention"),
         configs={
-            "attefa": AtteFaConfig(seeds=(1,), epochs=2),
+            "attefa": AtteFaConfig(seeds=(1,), one_seed=True, epochs=2),
             "seed_variance": SeedConfig(seeds=(1, 2)),
             "uniform_attention": UniformConfig(seeds=(1, 2, 3)),
         },

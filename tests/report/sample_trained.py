@@ -41,7 +41,7 @@ CONFIGS: dict[str, tuple[Any, Any]] = {
     "uniform_attention": (UniformConfig(), is_attention_needed),
     "seed_variance": (SeedConfig(seeds=(50, 257, 500231)), over_all_seeds),
     "guided_mlp": (GuidedConfig(guides=("uniform", "mlp", "base", "adversary", "lime(samples=50)")), which_guides_help),
-    "trained_adversary": (AdversaryConfig(lambdas=LAMBDAS, seeds=(50,), apart=2), price_of_lying),
+    "trained_adversary": (AdversaryConfig(lambdas=LAMBDAS, seeds=(50,), one_seed=True, apart=2), price_of_lying),
     "attefa": (AtteFaConfig(seeds=(1, 2), bases=(257,)), faithfulness),
 }
 GROUND_TRUTH = ("attention", "gradient", "lime(samples=50)")

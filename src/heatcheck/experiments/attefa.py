@@ -55,10 +55,11 @@ class AtteFaConfig:
     epochs: int | None = None  # None: 80, as in the paper; 10 for transformers
     patience: int = 10
     selected_on: str = "dev"
+    one_seed: bool = False  # a single adversary is what is wanted
     batch_size: int = 128
 
     def __post_init__(self) -> None:
-        check_seeds(self.seeds, "attefa", at_least=1)
+        check_seeds(self.seeds, "attefa", at_least=1 if self.bases else 2, one_seed=self.one_seed)
         check_seeds(self.bases, "attefa", at_least=0)
         check_selection(self.selected_on)
 

@@ -28,7 +28,7 @@ from heatcheck.experiments.trained.guides import guide_file, guide_weights, guid
 from heatcheck.experiments.trained.jobs import Guide, Job, Training, recipe_of
 from heatcheck.experiments.trained.models import Trained, Twin, distance, per_text, predictions, says
 from heatcheck.experiments.trained.seeds import PAPER_2, check_seeds
-from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary
+from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, one_adversary
 from heatcheck.explain import method
 from heatcheck.measure.resampling import over_models
 from heatcheck.models.spec import ModelSpec
@@ -44,12 +44,13 @@ ADVERSARY = "adversary for guided_mlp"
 class GuidedConfig:
     guides: tuple[str, ...] = ("uniform", "mlp", "base", "adversary")
     seeds: tuple[int, ...] = PAPER_2[:3]
-    adversary: AdversaryConfig = field(default_factory=lambda: AdversaryConfig(lambdas=(0.001,)))
+    adversary: AdversaryConfig = field(default_factory=lambda: one_adversary(0.001))
+    one_seed: bool = False  # a single network for each guide is what is wanted
     hidden: int = 128
     batch_size: int = 128
 
     def __post_init__(self) -> None:
-        check_seeds(self.seeds, "guided_mlp", at_least=1)
+        check_seeds(self.seeds, "guided_mlp", at_least=2, one_seed=self.one_seed)
         if not self.guides:
             raise InputError("guided_mlp: no guide is named. Give --guides uniform,base for example.")
         if twice := [name for place, name in enumerate(self.guides) if name in self.guides[:place]]:

@@ -50,16 +50,17 @@ class AdversaryConfig:
     """`stop_at`: along growing λ, stop once the mean JSD on dev is above it. `apart`: adversaries for each λ."""
 
     lambdas: tuple[float, ...] = (0.0, 1e-4, 5e-4, 1e-3, 1e-2, 1.0)
-    seeds: tuple[int, ...] = PAPER_2[:1]
+    seeds: tuple[int, ...] = PAPER_2[:2]
     epochs: int | None = None  # None: 40, as in the paper; 10 for transformers, which start pretrained
     patience: int = 10
     selected_on: str = "dev"
     apart: int = 1
     stop_at: float | None = None
+    one_seed: bool = False  # a single adversary for each λ is what is wanted
     batch_size: int = 128
 
     def __post_init__(self) -> None:
-        check_seeds(self.seeds, "trained_adversary", at_least=1)
+        check_seeds(self.seeds, "trained_adversary", at_least=2, one_seed=self.one_seed)
         check_selection(self.selected_on)
         if not self.lambdas:
             raise InputError("trained_adversary: no λ is given. Give --lambdas 0,0.001 for example.")
@@ -73,6 +74,11 @@ class AdversaryConfig:
             )
         if self.apart < 1:
             raise InputError(f"trained_adversary: {self.apart} adversaries for each λ are too few.")
+
+
+def one_adversary(weight: float, epochs: int | None = None) -> AdversaryConfig:
+    """A single one of paper 2's, with its first seed."""
+    return AdversaryConfig(lambdas=(weight,), seeds=PAPER_2[:1], epochs=epochs, one_seed=True)
 
 
 def check_adversary_base(config: AdversaryConfig, base: Base) -> None:

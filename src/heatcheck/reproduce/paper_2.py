@@ -11,7 +11,7 @@ end after two without a better one. `--full` has the paper's epochs, λ and seed
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from heatcheck.experiments.guided_mlp import GuidedConfig
 from heatcheck.experiments.seed_variance import SeedConfig
 from heatcheck.experiments.trained.seeds import PAPER_2
-from heatcheck.experiments.trained_adversary import AdversaryConfig
+from heatcheck.experiments.trained_adversary import one_adversary
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
@@ -65,8 +65,8 @@ class Case:
 
     def configs(self) -> dict[str, Any]:
         """The guide is an adversary of the sweep, so that it is trained once."""
-        sweep = AdversaryConfig(lambdas=self.lambdas, epochs=self.epochs, apart=self.apart)
-        guide = AdversaryConfig(lambdas=(self.guide,), epochs=self.epochs)
+        guide = one_adversary(self.guide, self.epochs)
+        sweep = replace(guide, lambdas=self.lambdas, apart=self.apart)
         return {
             "uniform_attention": UniformConfig(seeds=SHARED_SEEDS),
             "seed_variance": SeedConfig(seeds=self.seeds),

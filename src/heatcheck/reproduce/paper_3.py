@@ -82,10 +82,11 @@ class Case:
             heads=self.heads,
         )  # fmt: skip
         lists = is_mock(self.dataset) and self.lists
+        attefa = AtteFaConfig(self.seeds, self.bases, self.epochs, one_seed=len(self.seeds) == 1)
         return Request(
             data=self.dataset, data_dir=data_dir, spec=spec, recipe=self.recipe, limit=limit,
             words=tuple(data_dir / "lexicons" / name for name in WORDS) if lists else (), seed=BASE_SEED,
-            experiments=("attefa",), configs={"attefa": AtteFaConfig(self.seeds, self.bases, self.epochs)},
+            experiments=("attefa",), configs={"attefa": attefa},
         )  # fmt: skip
 
 

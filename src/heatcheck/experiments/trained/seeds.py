@@ -8,9 +8,13 @@ PAPER_2 = (50, 257, 500231, 100078, 12504, 90754789, 8988812, 2)  # paper 3 has 
 PAPER_2_BASE = 10
 
 
-def check_seeds(seeds: tuple[int, ...], test: str, *, at_least: int) -> None:
-    if len(seeds) < at_least:
-        raise InputError(f"{test} needs at least {at_least} seeds, not {len(seeds)}: --seeds 1,2,3 for example.")
+def check_seeds(seeds: tuple[int, ...], test: str, *, at_least: int, one_seed: bool | None = None) -> None:
+    """`one_seed`: is a single one what the user asked for in as many words? None: that cannot be asked of this test."""
+    if one_seed and len(seeds) != 1:
+        raise InputError(f"{test}: --one-seed, and {len(seeds)} seeds. Name the one with --seeds, or leave it out.")
+    if len(seeds) < at_least and not one_seed:
+        alone = "" if one_seed is None else " Add --one-seed if what another seed would change need not be known."
+        raise InputError(f"{test} needs at least {at_least} seeds, not {len(seeds)}: --seeds 1,2,3 for example.{alone}")
     twice = [s for i, s in enumerate(seeds) if s in seeds[:i]]
     if twice:
         raise InputError(
