@@ -145,7 +145,7 @@ class Bar:
         self.id = self.bars.add_task(name, total=total)
         self.total = total
 
-    def advance(self, done: float, total: float | None = None) -> None:
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
         self.bars.update(self.id, completed=done, total=total)
         if not self.asked and done >= self.total / EACH:
             self.asked, self.estimate = time.perf_counter(), self.bars.tasks[self.id].time_remaining or 0.0

@@ -3,6 +3,7 @@
 import math
 
 import pandas as pd
+from rich.progress import Progress
 
 from heatcheck import console
 
@@ -37,3 +38,22 @@ def test_chance_says_of_which_texts(capsys):
     assert names == [
         "Gradient (model right)", "Gradient (model wrong)", "Chance (model right)", "Chance (model wrong)"
     ]  # fmt: skip
+
+
+def remaining(done: float, **settings: float | None) -> str:
+    """What stands behind a bar of 80 epochs, of which one takes ten seconds."""
+    clock = [0.0]
+    shown = Progress(console.Remaining(), get_time=lambda: clock[0], disable=True)
+    bar = console.Bars(shown)
+    bar.task("train", 80)
+    for epoch in range(math.floor(done) + 1):
+        bar.advance(epoch, **settings)
+        clock[0] += 10
+    return console.Remaining().render(shown.tasks[0]).plain
+
+
+def test_work_that_may_be_over_early_has_a_shortest_and_a_longest_time():
+    assert remaining(2, at_least=12) == "0:01:40 to 0:13:00"
+    assert remaining(2, at_least=1) == "0:00:00 to 0:13:00"  # it has just gone on
+    assert remaining(2, at_least=80) == remaining(2) == "0:13:00"
+    assert remaining(0, at_least=12) == "-:--:--"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from heatcheck.method_names import method_name
@@ -78,11 +79,23 @@ class Bars:
     def task(self, name: str, total: float) -> None:
         self.current = self.bars.add_task(name, total=total)
 
-    def advance(self, done: float, total: float | None = None) -> None:
-        self.bars.update(self.current, completed=done, total=total)
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
+        self.bars.update(self.current, completed=done, total=total, at_least=at_least)
 
     def say(self, sentence: str) -> None:
         self.bars.console.print(sentence, highlight=False, markup=False)
+
+
+class Remaining(TimeRemainingColumn):
+    """Of work that may be over early: the shortest and the longest that it can take, `0:01:10 to 0:09:20`."""
+
+    def render(self, task: Task) -> Text:
+        longest = super().render(task)
+        at_least = task.fields.get("at_least")
+        if at_least is None or not task.speed or task.finished or at_least >= (task.total or 0):
+            return longest
+        shortest = timedelta(seconds=int(max(at_least - task.completed, 0) / task.speed))
+        return Text(f"{shortest} to ", longest.style) + longest
 
 
 @contextlib.contextmanager
@@ -92,7 +105,7 @@ def bars() -> Iterator[Bars]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        Remaining(elapsed_when_finished=True),
     )
     with Progress(*columns, console=ERR) as shown:
         yield Bars(shown)

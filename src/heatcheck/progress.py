@@ -6,11 +6,12 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """`task` opens a piece of work of `total` units; `advance` moves it to `done`, of a new `total` if there is one."""
+    """`task` opens a piece of work of `total` units; `advance` moves it to `done`, of a new `total` if there is one. It
+    may be over earlier, but not before `at_least` units."""
 
     def task(self, name: str, total: float) -> None: ...
 
-    def advance(self, done: float, total: float | None = None) -> None: ...
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None: ...
 
     def say(self, sentence: str) -> None: ...
 
@@ -21,7 +22,7 @@ class Silent:
     def task(self, name: str, total: float) -> None:
         pass
 
-    def advance(self, done: float, total: float | None = None) -> None:
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
         pass
 
     def say(self, sentence: str) -> None:

@@ -207,18 +207,22 @@ def train_step(request: Request, data: Dataset, store: Store, progress: Progress
     }
 
     def work(folder: Path) -> None:
-        progress.task(f"train {request.spec.short_name}{request.recipe.until}", request.recipe.epochs)
+        progress.task(f"train {request.spec.short_name}", request.recipe.epochs)
         resume = folder / RESUME
         settings: dict[str, Any] = {
             "seed": request.seed,
             "device": request.device,
             "resume": resume,
-            "progress": lambda epoch, part: progress.advance(epoch + part),
+            "progress": lambda done, at_least: progress.advance(done, at_least=at_least),
         }
+        subject: Subject[Any]
         if isinstance(request.spec, TransformerSpec):
-            finetune.save(finetune.fine_tune(data, request.spec, request.recipe, **settings), folder)
+            subject = finetune.fine_tune(data, request.spec, request.recipe, **settings)
+            finetune.save(subject, folder)
         else:
-            checkpoint.save(train(data, request.spec, request.recipe, **settings), folder)
+            subject = train(data, request.spec, request.recipe, **settings)
+            checkpoint.save(subject, folder)
+        progress.advance(len(subject.history), len(subject.history))  # it may have ended early
         resume.unlink(missing_ok=True)
 
     return store.step("train", key, work)

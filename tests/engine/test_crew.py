@@ -117,16 +117,16 @@ def test_killed_and_repeated_with_other_cores_it_ends_with_the_same_tables(tmp_p
 
 
 class Noted(Silent):
-    """What a bar would show: of how many units how many are done."""
+    """What a bar would show: how many units are done, of how many, and of how many at the least."""
 
     def __init__(self) -> None:
-        self.shown: list[tuple[float, float | None]] = []
+        self.shown: list[tuple[float, ...]] = []
 
     def task(self, name: str, total: float) -> None:
         self.name, self.total = name, total
 
-    def advance(self, done: float, total: float | None = None) -> None:
-        self.shown.append((done, total))
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
+        self.shown.append((done, total, total if at_least is None else at_least))
 
 
 def ahead(*, patience: int | None, jobs: int = 4) -> tuple[Ahead, Noted]:
@@ -137,36 +137,38 @@ def ahead(*, patience: int | None, jobs: int = 4) -> tuple[Ahead, Noted]:
 
 def test_trainings_that_end_early_say_when_the_others_may_end():
     bar, noted = ahead(patience=2)
-    assert (noted.name, noted.total) == ("4 models, may end early", 80)
-    bar.reached(0, 5.0)
-    assert noted.shown[-1] == (5, 80)
+    assert (noted.name, noted.total) == ("4 models", 80)
+    bar.reached(0, 1.0, 4)  # the second epoch is the first that counts, and two after it may be no better
+    assert noted.shown[-1] == (1, 80, 16)
+    bar.reached(0, 5.0, 5)
+    assert noted.shown[-1] == (5, 80, 17)
     bar.ended(0)  # after a quarter of its epochs: so may the other three
-    assert noted.shown[-1] == (5, 20)
-    bar.reached(1, 4.0)
-    assert noted.shown[-1] == (9, 20)
-    bar.reached(1, 6.0)  # longer than the first: it may need all
-    assert noted.shown[-1] == (11, 5 + 20 + 5 + 5)
-    bar.reached(1, 10.0)
+    assert noted.shown[-1] == (5, 20, 20)
+    bar.reached(1, 4.0, 6)  # not so this one: its best epoch is the fourth
+    assert noted.shown[-1] == (9, 21, 21)
+    bar.reached(1, 6.0, 8)  # longer than the first: it may need all
+    assert noted.shown[-1] == (11, *2 * (5 + 20 + 5 + 5,))
+    bar.reached(1, 10.0, 10)
     bar.ended(1)
-    assert noted.shown[-1] == (15, 5 + 10 + 2 * 7.5)
+    assert noted.shown[-1] == (15, *2 * (5 + 10 + 2 * 7.5,))
 
 
 def test_a_bar_without_early_ends_never_changes_its_length():
     bar, noted = ahead(patience=None, jobs=2)
     for number in (0, 1):
         for epoch in (0.5, 10.0, 20.0):
-            bar.reached(number, epoch)
+            bar.reached(number, epoch, 20)
         bar.ended(number)
-    assert {total for _, total in noted.shown} == {40}
+    assert {ends for _, *both in noted.shown for ends in both} == {40}
     assert noted.shown[-1][0] == 40
 
 
 def test_a_job_too_quick_to_be_seen_counts_in_full_and_nothing_goes_back():
     bar, noted = ahead(patience=2, jobs=2)
     bar.ended(0)
-    bar.reached(1, 3.0)
-    bar.reached(1, 0.0)  # its file was just being written
-    assert noted.shown[-1] == (23, 40)
+    bar.reached(1, 3.0, 4)
+    bar.reached(1, 0.0, 0)  # its file was just being written
+    assert noted.shown[-1] == (23, 40, 40)
     bar.ended(1)
-    bar.reached(1, 9.0)
-    assert noted.shown[-1] == (23, 23)
+    bar.reached(1, 9.0, 9)
+    assert noted.shown[-1] == (23, 23, 23)

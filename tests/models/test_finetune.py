@@ -14,7 +14,7 @@ from heatcheck.data.dataset import Dataset
 from heatcheck.errors import InputError
 from heatcheck.models import finetune
 from heatcheck.models.finetune import FINE_TUNING, fine_tune
-from heatcheck.models.fit import Epoch, Recipe, _is_over
+from heatcheck.models.fit import Epoch, Recipe, soonest_end
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
@@ -176,6 +176,6 @@ def test_uniform_attention_is_refused_where_it_cannot_be_imposed(tmp_path):
 
 def test_training_stops_when_it_does_not_improve():
     history = [Epoch(i + 1, 1.0, score) for i, score in enumerate((0.5, 0.8, 0.7, 0.8))]
-    assert _is_over(history, Recipe(patience=2, first_eligible_epoch=1))
-    assert not _is_over(history[:3], Recipe(patience=2, first_eligible_epoch=1))
-    assert not _is_over(history, Recipe())
+    ends = [soonest_end(history[:n], Recipe(patience=2, first_eligible_epoch=1)) for n in range(1, 5)]
+    assert ends == [3, 4, 4, 4]  # equal is not better
+    assert soonest_end(history, Recipe()) == Recipe().epochs

@@ -23,16 +23,17 @@ import torch
 
 from heatcheck.data.dataset import Dataset
 from heatcheck.engine.store import Store
-from heatcheck.experiments.trained.jobs import Around, Job, Training
+from heatcheck.experiments.trained.jobs import Around, Job
 from heatcheck.explain import packages
 from heatcheck.models.checkpoint import fingerprint
+from heatcheck.models.fit import Watch
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
 
 EVERY = 0.5  # seconds between looks at how far the jobs are
-DONE = "done"  # in the folder of a running job: how many of its units are done
+DONE = "done"  # in the folder of a running job: how many of its units are done, and how many will be at least
 Plan = Callable[[Mapping[str, Path]], Sequence[Job]]
 
 
@@ -70,7 +71,7 @@ class Crew:
                 joblib.Parallel(n_jobs=min(workers, len(missing)), batch_size=1, pre_dispatch="all")(tasks)
         return [self.place(job, done) for job in jobs]
 
-    def perform(self, job: Job, done: Mapping[str, Path], report: Callable[[float], None]) -> Path:
+    def perform(self, job: Job, done: Mapping[str, Path], report: Watch) -> Path:
         needed = {name: done[name] for name in job.needs}
 
         def work(folder: Path) -> None:
@@ -108,7 +109,7 @@ class Crew:
                 if place.exists():
                     ahead.ended(number)
                 else:
-                    ahead.reached(number, _so_far(place))
+                    ahead.reached(number, *_so_far(place))
 
         with _meanwhile(look):
             yield
@@ -116,20 +117,23 @@ class Crew:
 
 
 class Ahead:
-    """How far the jobs side by side are, and how far they go. At first each is taken to need all of its units; once
-    some have ended early, the others are expected to need as large a share of theirs."""
+    """How far the jobs side by side are, and how far they go. At first each may need all of its units, or as few as it
+    says; once some have ended, the others are expected to need as large a share of theirs."""
 
     def __init__(self, jobs: Sequence[Job], progress: Progress) -> None:
         self.units = [job.units for job in jobs]
+        self.at_least = [float(job.at_least) for job in jobs]
         self.done = [0.0] * len(jobs)
         self.over = [False] * len(jobs)
         self.progress = progress
         if jobs:
             progress.task(_title(jobs), sum(self.units))
 
-    def reached(self, number: int, done: float) -> None:
+    def reached(self, number: int, done: float, at_least: float) -> None:
         if not self.over[number]:
-            self.done[number] = max(self.done[number], done)  # the file of a job may be just being written
+            # The file of a job may be just being written.
+            self.done[number] = max(self.done[number], done)
+            self.at_least[number] = max(self.at_least[number], at_least)
             self._show()
 
     def ended(self, number: int) -> None:
@@ -139,13 +143,14 @@ class Ahead:
             self._show()
 
     def _show(self) -> None:
-        jobs = list(zip(self.done, self.units, self.over, strict=True))
-        ended = [done / units for done, units, over in jobs if over]
-        share = sum(ended) / len(ended) if ended else 1.0
+        ended = [done / units for done, units, over in zip(self.done, self.units, self.over, strict=True) if over]
+        if not ended:
+            return self.progress.advance(sum(self.done), sum(self.units), at_least=sum(self.at_least))
+        share = sum(ended) / len(ended)
         expected = [
             # One that goes on for longer than the others did may need all.
-            done if over else units * share if done < units * share else units
-            for done, units, over in jobs
+            done if over else max(units * share, at_least) if done < units * share else units
+            for done, units, at_least, over in zip(self.done, self.units, self.at_least, self.over, strict=True)
         ]
         self.progress.advance(sum(self.done), sum(expected))
 
@@ -155,10 +160,10 @@ def _perform(crew: Crew, job: Job, done: Mapping[str, Path], parent: int) -> Non
     file = Store.partial(crew.place(job, done)) / DONE
     last = 0.0
 
-    def report(units: float) -> None:
+    def report(units: float, at_least: float) -> None:
         nonlocal last
         if time.monotonic() - last > EVERY:
-            file.write_text(f"{units:.3f}", encoding="utf-8")
+            file.write_text(f"{units:.3f} {at_least:g}", encoding="utf-8")
             last = time.monotonic()
 
     with with_parent(parent):
@@ -196,16 +201,16 @@ def _meanwhile(look: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-def _so_far(place: Path) -> float:
+def _so_far(place: Path) -> tuple[float, float]:
     try:
-        return float((Store.partial(place) / DONE).read_text(encoding="utf-8") or 0)
+        done, at_least = map(float, (Store.partial(place) / DONE).read_text(encoding="utf-8").split())
     except (OSError, ValueError):  # not begun, or being written
-        return 0.0
+        return 0.0, 0.0
+    return done, at_least
 
 
 def _title(jobs: Sequence[Job]) -> str:
-    name = jobs[0].name if len(jobs) == 1 else f"{len(jobs)} models"
-    return name + max(job.recipe.until if isinstance(job, Training) else "" for job in jobs)
+    return jobs[0].name if len(jobs) == 1 else f"{len(jobs)} models"
 
 
 def _kind(job: Job) -> str:

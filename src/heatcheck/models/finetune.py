@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from heatcheck.data.dataset import DEV, TRAIN, Dataset
 from heatcheck.errors import InputError
 from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
-from heatcheck.models.fit import Epoch, Recipe, fit
+from heatcheck.models.fit import Epoch, Recipe, Watch, fit
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject, selection_score
@@ -50,7 +49,7 @@ def fine_tune(
     seed: int,
     device: torch.device | str = "cpu",
     resume: Path | None = None,
-    progress: Callable[[int, float], None] = lambda epoch, part: None,
+    progress: Watch = lambda done, at_least: None,
 ) -> Subject[HuggingFaceClassifier]:
     """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
     check_trainable(data)

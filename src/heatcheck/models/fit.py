@@ -5,7 +5,6 @@ After every epoch the whole state goes to one file, so that a killed run continu
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import os
@@ -23,6 +22,7 @@ from heatcheck.errors import InputError
 
 Loss = Callable[[Batch], Tensor]
 Batches = Callable[[torch.Generator], Sequence[Batch]]
+Watch = Callable[[float, float], None]  # told how many epochs are done, and how many will be at least
 PRECISIONS = ("float32", "bfloat16")
 RESUME = "resume.safetensors"  # the usual name of that file
 
@@ -52,16 +52,6 @@ class Recipe:
         if self.precision not in PRECISIONS:
             raise InputError(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}.")
 
-    @property
-    def until(self) -> str:
-        """For the name of a progress bar, whose estimate is then the longest that the first training can take.
-
-        >>> Recipe(epochs=80, patience=10).until, Recipe(epochs=6, patience=10).until, Recipe(epochs=6).until
-        (', may end early', '', '')
-        """
-        early = self.patience is not None and self.first_eligible_epoch + self.patience < self.epochs
-        return ", may end early" if early else ""
-
 
 @dataclass(frozen=True)
 class Epoch:
@@ -79,7 +69,7 @@ def fit(
     recipe: Recipe,
     generator: torch.Generator,
     resume: Path | None = None,
-    progress: Callable[[int, float], None] = lambda epoch, part: None,
+    progress: Watch = lambda done, at_least: None,
 ) -> list[Epoch]:
     """Train in place and leave the model with the weights of its best epoch: the highest `select`, or without one the
     lowest training loss."""
@@ -89,11 +79,11 @@ def fit(
     best = _copy(model)
     if resume is not None and resume.exists():
         history, best = _restore(resume, model, optimizer, generator)
-    last = len(history) if _is_over(history, recipe) else recipe.epochs
-    for number in range(len(history) + 1, last + 1):
+    while len(history) < (soonest := soonest_end(history, recipe)):
+        number = len(history) + 1
         with torch.random.fork_rng(devices=[]):  # dropout draws from the global generator: its own seed every epoch
             torch.manual_seed((generator.initial_seed() * 1_000_003 + number) % 2**63)
-            mean_loss = _epoch(model, loss, batches(generator), optimizer, functools.partial(progress, number - 1))
+            mean_loss = _epoch(model, loss, batches(generator), optimizer, _within(progress, len(history), soonest))
         if (wild := _not_finite(model, mean_loss)) is not None:
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
             raise InputError(
@@ -105,8 +95,6 @@ def fit(
             best = _copy(model)
         if resume is not None:
             _save(resume, model, optimizer, generator, history, best)
-        if _is_over(history, recipe):
-            break
     model.load_state_dict(best)
     model.eval()
     return history
@@ -182,12 +170,23 @@ def _is_best(history: Sequence[Epoch], recipe: Recipe) -> bool:
     return not eligible or history[-1].selected_by > max((e.selected_by for e in eligible[:-1]), default=-math.inf)
 
 
-def _is_over(history: Sequence[Epoch], recipe: Recipe) -> bool:
-    """Has selection not improved for `patience` epochs?"""
-    eligible = [e.selected_by for e in history if e.number >= recipe.first_eligible_epoch]
-    if recipe.patience is None or not eligible:
-        return False
-    return len(eligible) - 1 - eligible.index(max(eligible)) >= recipe.patience
+def soonest_end(history: Sequence[Epoch], recipe: Recipe) -> int:
+    """The last epoch, if none from now on is better than the best so far.
+
+    >>> soonest_end([], Recipe(epochs=80, patience=10)), soonest_end([], Recipe(epochs=6)), soonest_end([], Recipe())
+    (12, 6, 8)
+    >>> soonest_end([Epoch(2, 0.5, 0.7), Epoch(3, 0.4, 0.9), Epoch(4, 0.3, 0.9)], Recipe(epochs=80, patience=10))
+    13
+    """
+    if recipe.patience is None:
+        return recipe.epochs
+    eligible = [e for e in history if e.number >= recipe.first_eligible_epoch]
+    best = max(eligible, key=lambda e: e.selected_by).number if eligible else recipe.first_eligible_epoch
+    return min(best + recipe.patience, recipe.epochs)
+
+
+def _within(progress: Watch, done: int, at_least: int) -> Callable[[float], None]:
+    return lambda part: progress(done + part, at_least)
 
 
 def _copy(model: nn.Module) -> dict[str, Tensor]:

@@ -20,7 +20,7 @@ from heatcheck.data.vectors import load_vectors
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
 from heatcheck.models.attentive import AttentionModel
-from heatcheck.models.fit import Batches, Loss, Recipe, fit
+from heatcheck.models.fit import Batches, Loss, Recipe, Watch, fit
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject, selection_score
@@ -34,7 +34,7 @@ def train(
     seed: int,
     device: torch.device | str = "cpu",
     resume: Path | None = None,
-    progress: Callable[[int, float], None] = lambda epoch, part: None,
+    progress: Watch = lambda done, at_least: None,
 ) -> Subject[AttentionModel]:
     """Train one of our models on the data's training split, choosing the epoch on its dev split.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.models import write_reached
 from heatcheck.experiments.trained.tasks import WEIGHTS, Classifying, Guided, Imitating, Task
 from heatcheck.models import checkpoint, finetune
-from heatcheck.models.fit import RESUME, Recipe, fit
+from heatcheck.models.fit import RESUME, Recipe, Watch, fit, soonest_end
 from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
@@ -35,7 +35,6 @@ from heatcheck.models.subject import Subject
 from heatcheck.models.training import training_batches, untrained
 
 SELECTED_ON = ("dev", "test", "train")
-Report = Callable[[float], None]  # how many of the job's units are done
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,7 @@ class Guide:
 
     SHARD: ClassVar[int] = 256  # texts that a kill may cost
     units: ClassVar[int] = 1
+    at_least: ClassVar[int] = 1
     revision: ClassVar[int] = 1
 
     @property
@@ -80,7 +80,7 @@ class Guide:
         path = guide_file(self.method)
         return () if path is None else (path,)
 
-    def work(self, around: Around, folder: Path, report: Report) -> None:
+    def work(self, around: Around, folder: Path, report: Watch) -> None:
         subject = around.model(self.model)
         shards = [
             (split, around.data.splits[split][start : start + self.SHARD])
@@ -93,7 +93,7 @@ class Guide:
             if not file.exists():
                 self._write(file, subject, split, examples)
             found |= load_file(file)
-            report(number / len(shards))
+            report(number / len(shards), self.at_least)
         save_file(found, folder / WEIGHTS)
         for number in range(len(shards)):
             (folder / f"{number + 1}.safetensors").unlink()
@@ -139,6 +139,11 @@ class Training:
         return self.recipe.epochs
 
     @property
+    def at_least(self) -> int:
+        """Units that it will need, as far as is known before it begins."""
+        return soonest_end([], self.recipe)
+
+    @property
     def revision(self) -> int:
         """Counted up where training changed, so that models of before are not taken for those of now. In the first,
         adversaries of transformers learned from attention after dropout, and nothing was said of which heads are
@@ -147,7 +152,7 @@ class Training:
         several_heads = self.spec.heads > 1 if isinstance(self.spec, ModelSpec) else True
         return 1 + (transformer and self.imitation is not None) + (several_heads and bool(self.far_from))
 
-    def work(self, around: Around, folder: Path, report: Report) -> None:
+    def work(self, around: Around, folder: Path, report: Watch) -> None:
         subject, generator = self._untrained(around)
         train = subject.rows(around.data.splits[TRAIN])
         task = self._task(subject, around, train)
@@ -161,7 +166,7 @@ class Training:
                 recipe=self.recipe,
                 generator=generator,
                 resume=resume,
-                progress=lambda epoch, part: report(epoch + part),
+                progress=report,
             )
         except InputError as error:  # it diverged: which of many, and whose settings were they?
             raise InputError(f"{self.name}, trained as {around.base.name} was: {error}") from error
