@@ -1,8 +1,9 @@
-"""Scripts that are written without spaces: there a letter is where a word may begin."""
+"""Where words begin: scripts that are written without spaces, and characters that belong to the one in front."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Thai and Lao, Myanmar, Khmer, kana, and Chinese characters: as a class of a regular expression.
 UNSPACED = (
@@ -10,6 +11,8 @@ UNSPACED = (
     "\U00020000-\U000323af"
 )
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_SPACE = "\u200b"  # of no width, and all the same a space
+JOINER = "\u200d"
 
 
 def unspaced(text: str, at: int) -> bool:
@@ -18,3 +21,13 @@ def unspaced(text: str, at: int) -> bool:
     (False, True)
     """
     return _UNSPACED.match(text, at) is not None
+
+
+def clings(text: str, at: int) -> bool:
+    """Is this an accent, a vowel sign, or another character that only changes the one in front of it?
+
+    >>> [clings("re\u0301", at) for at in range(4)]
+    [False, False, True, False]
+    """
+    character = text[at : at + 1]
+    return character not in ("", _SPACE) and unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")

@@ -36,6 +36,9 @@ TEXTS = {
     "thai": "หนังดีมาก",
     "arabic": "فيلم رائع film",
     "hebrew with points": "סֵפֶר טוֹב",
+    "arabic with vowels": "مُحَمَّد كتاب",
+    "hindi": "हिन्दी अच्छी",
+    "joined": "act\u0301ing sad\u200dly naïvete\u0301",
     "spaces": "  a  dull\t\n film  ",
     "one letter for two": "ﬁlm ½ dull",
     "longer in lower case": "İstanbul film",
@@ -49,15 +52,15 @@ MERGES = [
 MERGES_OF_LLAMA = [*MERGES[:6], ("▁", "film"), ("▁", "dull"), ("▁", "▁")]
 
 
-def unaccented(text: str, form: str = "NFKD") -> str:
+def unaccented(text: str, form: str = "NFKD", dropped: tuple[str, ...] = ("Mn", "Mc", "Me")) -> str:
     """What XLNet and ALBERT read of it."""
     apart = unicodedata.normalize(form, text.lower())
-    return "".join(c for c in apart if unicodedata.category(c) != "Mn")
+    return "".join(c for c in apart if unicodedata.category(c) not in dropped)
 
 
 def berts(text: str) -> str:
-    """BERT leaves the letters together that stand for two."""
-    return unaccented(text, "NFD")
+    """BERT leaves the letters together that stand for two, keeps vowel signs that take room, and drops joiners."""
+    return unaccented(text, "NFD", ("Mn", "Cf"))
 
 
 def letters() -> list[str]:
@@ -224,6 +227,12 @@ def words(kind: str, text: str, pair: str | None = None, segment: int = TEXT) ->
     return [span for span in spans if span]
 
 
+@pytest.mark.parametrize("name", ["hebrew with points", "arabic with vowels", "hindi", "joined", "arabic"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_accents_and_vowel_signs_part_no_word_and_none_is_lost(kind, name):
+    assert words(kind, TEXTS[name]) == TEXTS[name].split()
+
+
 @pytest.mark.parametrize("text", ["a dull film", "  a  dull   film "])
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_are_what_spaces_part(kind, text):
@@ -259,7 +268,7 @@ def test_bytes_of_one_letter_are_one_word_and_the_next_letter_is_another(kind):
     assert words(kind, "电影 film") == ["电", "影", "film"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].reads is str])  # others drop the mark
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["ดี film", "か\u3099 film"], ids=["thai vowel", "voiced kana"])
 def test_a_mark_on_a_letter_begins_no_word(kind, text):
     assert words(kind, text) == [text.split()[0], "film"]

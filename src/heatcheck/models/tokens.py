@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Row
-from heatcheck.scripts import unspaced
+from heatcheck.scripts import JOINER, clings, unspaced
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,9 @@ def _columns(tokens: Any, texts: tuple[str, ...]) -> np.ndarray:
     for place, (segment, (start, end)) in enumerate(zip(sequence, tokens["offset_mapping"], strict=True)):
         if segment is not None:
             columns[Column.START, place], columns[Column.END, place] = _trimmed(texts[segment], start, end)
+    for segment, text in enumerate(texts):
+        if not text.isascii():
+            _with_marks(columns, [place for place, other in enumerate(sequence) if other == segment], text)
     columns[Column.WORD] = _words(tokens.word_ids(), sequence, columns[Column.START], columns[Column.END], texts)
     return columns
 
@@ -84,12 +86,23 @@ def _words(
 
 
 def _apart(text: str, last_end: int, start: int, end: int, *, known: bool) -> bool:
-    """Does a word begin here? `known`: the tokenizer says so. An accent or vowel sign goes with its letter."""
-    if start < last_end:
+    """Does a word begin here? `known`: the tokenizer says so. An accent or vowel sign goes with its letter, and the
+    letter behind it with the word, which some tokenizers end at the sign."""
+    if start < last_end or (start == last_end and clings(text, start)):
         return False
-    if start == last_end and unicodedata.category(text[start : start + 1] or " ").startswith("M"):
-        return False
+    joined = clings(text, start - 1) and (text[start - 1] == JOINER or text[start : start + 1].isalpha())
+    if start == last_end and joined:
+        return unspaced(text, start)
     return known or start > last_end or unspaced(text, start) or text[start:end].isspace()
+
+
+def _with_marks(columns: Int[ndarray, "C T"], places: list[int], text: str) -> None:
+    """Accents that the tokenizer drops belong to the letter in front of them."""
+    starts, ends = columns[Column.START], columns[Column.END]
+    read = {character for place in places for character in range(starts[place], ends[place])}
+    for place in places:
+        while starts[place] < ends[place] and clings(text, ends[place]) and ends[place] not in read:
+            ends[place] += 1
 
 
 def _filled(sequence: list[int | None]) -> list[int]:
