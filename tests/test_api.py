@@ -73,6 +73,8 @@ def test_one_method_is_audited_alone_and_compared_with_nothing(tmp_path):
     run = heatcheck.audit(predict, data, out=tmp_path / "run", configs=configs, threads=1)
     assert "agreement" not in run.description["settings"]["experiments"]
     assert "gain_over_random" in set(run.scores.measure)
+    assert run.description["methods"] == {"occlusion": {"hide": "mask"}}  # nobody asked for it, and it is known
+    assert "spec" not in run.description["settings"]  # nothing was trained
     twice = {"configs": explaining_configs("lime,lime"), "threads": 1}
     with pytest.raises(InputError, match="agreement compares methods, and there is only lime"):
         heatcheck.run("agreement", predict, data, out=tmp_path / "other", **twice)

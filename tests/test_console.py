@@ -40,6 +40,19 @@ def test_chance_says_of_which_texts(capsys):
     ]  # fmt: skip
 
 
+def test_methods_that_are_not_ranked_stand_below_the_others_and_say_so(capsys):
+    common = {"experiment": "ground_truth", "measure": "auprc", "reference": "planted"}
+    flaw = "not ranked: misses the sum it promises by 90% (median)"
+    rows = [
+        {**common, "subject": "deep_lift_captum", "value": 0.9, "reason": flaw},
+        {**common, "subject": "attention", "value": 0.2, "n": 1},
+        {**common, "subject": "gradient", "value": 0.4},
+    ]
+    assert printed(capsys, rows) == [
+        "Gradient: 0.40 over 9 texts", "Attention: 0.20 over 1 text", f"DeepLIFT (Captum): 0.90 over 9 texts ({flaw})"
+    ]  # fmt: skip
+
+
 def remaining(done: float, **settings: float | None) -> str:
     """What stands behind a bar of 80 epochs, of which one takes ten seconds."""
     clock = [0.0]

@@ -84,6 +84,25 @@ def test_functions_are_explained_too(heatcheck):
     assert out.startswith("predict: yes, probability 80%\n\nOcclusion\n  a good (0.70) film\n")
 
 
+def test_a_function_of_pairs_is_asked_for_a_pair(heatcheck):
+    Path("alike.py").write_text(
+        "def predict(texts):\n    return [[0.2, 0.8] if a == b else [0.9, 0.1] for a, b in texts]\n"
+    )
+    flags = ("--model", "python:alike:predict", "--method", "occlusion")
+    code, out, _ = heatcheck("explain", "good film", "--pair", "good film", *flags)
+    assert code == 0
+    assert out.startswith("predict: class 1, probability 80%\n\nOcclusion\n  good (0.70) film (0.70)\n  good (0.70)")
+
+
+def test_what_the_model_does_not_read_is_told_from_what_does_not_matter(heatcheck, model):
+    code, out, _ = heatcheck("explain", "good film " * 50, "--model", model, "--method", "gradient")
+    assert code == 0
+    assert " film (not read)\n" in out
+    assert "the text is longer than the model takes; not read at its end: 38 words" in out
+    page = Path("explanation.html").read_text()
+    assert page.count('class="unread"') == 1
+
+
 def test_an_audit_adds_what_it_says(heatcheck, model):
     write_methods_sample(Path("run"))
     code, out, err = heatcheck(
@@ -135,6 +154,8 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(heatcheck, model):
     cases = {
         ("explain", "good"): "explain needs a model: give --model a Hugging Face classifier (folder or hub id)",
         ("explain", "", *gradient): "The text '' is empty. Give a text with words.",
+        ("explain", "good", "--pair", "\u200b", *gradient): "The text '\\u200b' has no word that the model's",
+        ("explain", "good", "--model", "tiny", "--method", ","): "No method is named. Name some of `heatcheck list",
         ("explain", "good", "--pair", " ", *gradient): "The second text ' ' is empty.",
         ("explain", "go\udc80od", *gradient): "The text 'go\\udc80od', character 2: not valid Unicode.",
         ("explain", "good", *gradient, "--target", "\x1b[2J"):

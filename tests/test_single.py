@@ -165,7 +165,13 @@ def test_notes_say_what_a_reader_must_know():
     assert short == ()  # every coalition is run: nothing is drawn
     assert "seed" in long[0]
     cut = heatcheck.explainer("gradient", bert).attribute("good " * 100)
-    assert cut.notes[0] == ("the text is longer than the model takes; its end was cut off",)
+    assert cut.notes[0] == (
+        "the text is longer than the model takes; not read at its end: 38 words",
+    )  # 62 and two marks
+    *read, rest = cut.heatmaps[0].parts(0)
+    assert rest.unread
+    assert len(rest.text.split()) == 38
+    assert not any(part.unread for part in read)
 
 
 def test_default_methods_are_the_audited_ones_and_a_refusal_costs_only_itself():

@@ -29,7 +29,7 @@ def subject_of(family: str) -> Any:
     return small_subject(random_examples(8)) if family == "bilstm" else family_subject(family)
 
 
-@pytest.mark.parametrize("family", ["bert", "gpt2", "bilstm", "deberta"])
+@pytest.mark.parametrize("family", ["bert", "gpt2", "bilstm", "deberta", "longformer"])
 def test_our_models_keep_the_rules(family):
     check_model(subject_of(family))
 

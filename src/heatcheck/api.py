@@ -234,8 +234,8 @@ def _default_folders(what: str, request: Request) -> Iterator[Path]:
     """In runs/, named after what is tested; with a number behind it where another run has that name."""
     model = Path(request.model).name if request.model else request.spec.short_name.split(" ")[0]
     data = request.data if is_named(request.data) else Path(request.data).stem
-    plain = re.sub(r"[^\w.-]+", "-", data).strip("-")
-    name = f"{what}-{plain}-{model}"
+    data, model = (re.sub(r"[^\w.-]+", "-", part).strip("-") for part in (data, model))
+    name = f"{what}-{data}-{model}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
     return (folder for folder in folders if may_take(folder, request))
 

@@ -308,6 +308,7 @@ def explain(
         reading=read,
         labels=None if labels is None else tuple(name.strip() for name in labels.split(",")),
         device=choose_device(machine.device),
+        pair=pair is not None,
     )
     found, notes = api.explain(
         text if pair is None else (text, pair),

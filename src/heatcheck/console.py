@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, 
 from rich.text import Text
 
 from heatcheck.method_names import method_name
+from heatcheck.report.figures import count
 from heatcheck.report.visible import for_terminal
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ def show_verdict(found: Mapping[str, Any]) -> None:
 
 
 def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
-    """What was measured, a line for each method and measure, highest first: for experiments that no test judges. Seeds
-    are no competitors: they stand in the order of the run, their mean last."""
+    """What was measured, a line for each method and measure, highest first: for experiments that no test judges.
+    Methods that are not to be ranked stand below the others, and say so. Seeds are no competitors: they stand in the
+    order of the run, their mean last."""
     from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
+    from heatcheck.results import NOT_RANKED
 
     means = over_all_texts(scores)
     means = means[means["experiment"].isin(list(experiments))]
@@ -49,8 +52,11 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
         rows = means[means["measure"] == measure]
         several = rows["reference"].dropna().drop_duplicates().ne("chance").sum() > 1
         seeds = (rows["experiment"] == "seed_variance").all()
-        for _, row in (rows if seeds else rows.sort_values("value", ascending=False)).iterrows():
-            say(f"    {_whose(row, several)}: {_value(row)}")
+        rows = rows.assign(unranked=rows["reason"].fillna("").str.startswith(NOT_RANKED))
+        if not seeds:
+            rows = rows.sort_values(["unranked", "value"], ascending=[True, False])
+        for _, row in rows.iterrows():
+            say(f"    {_whose(row, several)}: {_value(row)}" + (f" ({row['reason']})" if row["unranked"] else ""))
 
 
 def _whose(row: pd.Series, several: bool) -> str:
@@ -66,7 +72,7 @@ def _value(row: pd.Series) -> str:
     if row["value"] != row["value"]:
         return f"no value, as {row['reason']}"
     interval = "" if row["low"] != row["low"] else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"{row['value']:.2f}{interval} over {int(row['n']):,} texts"
+    return f"{row['value']:.2f}{interval} over {count(int(row['n']), 'text')}"
 
 
 class Bars:

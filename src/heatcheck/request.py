@@ -58,7 +58,8 @@ class Request:
         return {name: self.config(name) for name in ("performance", *(self.experiments or ()))}
 
     def settings(self) -> dict[str, Any]:
-        """As plain JSON: what run.json records and what tells one run from another."""
+        """As plain JSON: what run.json records and what tells one run from another. A model that is given is not
+        trained."""
         chosen = {name: asdict(config) for name, config in self.all_configs().items()}
         plain = {name: getattr(self, name) for name in ("data", "skip_bad_rows", "split", "limit", "seed", "device")}
         return {
@@ -68,8 +69,7 @@ class Request:
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "columns": asdict(self.columns),
             "labels": None if self.labels is None else dict(self.labels),
-            "spec": asdict(self.spec),
-            "recipe": asdict(self.recipe),
+            **({"spec": asdict(self.spec), "recipe": asdict(self.recipe)} if self.model is None else {}),
             "experiments": chosen,
             **({"words": [str(path) for path in self.words]} if self.words else {}),
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of
-from heatcheck.explain import distinct
+from heatcheck.explain import distinct, method
 from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
@@ -94,9 +94,16 @@ def _carry_out(
         description = _describe(request, data, subject, examples, model_folder)
         over_all = aggregates(out)
         notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
-        extra = {"command": command, "notes": notes, "durations": {k: round(v, 2) for k, v in durations.items()}}
+        extra = {"command": command, "notes": notes, "methods": _methods(configs)}
+        extra["durations"] = {k: round(v, 2) for k, v in durations.items()}
         results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
     progress.advance(1)
+
+
+def _methods(configs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """All settings of every explanation method, those that nobody changed too: a later version may have others."""
+    named = (name for config in configs.values() for name in getattr(config, "methods", ()))
+    return {name: method(name).settings() for name in named}
 
 
 def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]:

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from heatcheck.attributions import Attributions
-from heatcheck.batch import PAIR, Batch, Example
+from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.dataset import text_fingerprint
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
@@ -37,6 +37,7 @@ from heatcheck.models.blackbox import STEADY, BlackBox, asked_twice, shown, unst
 from heatcheck.models.given import evaluating
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens
+from heatcheck.report.figures import count
 from heatcheck.report.scored import Heatmap, Token
 from heatcheck.results import NOT_RANKED
 
@@ -102,7 +103,7 @@ class TextExplainer:
     ) -> Heatmap:
         predicted = int(probs.argmax())
         delta = None if found.delta is None else float(found.delta[row])
-        return Heatmap(
+        made = Heatmap(
             text=text.text,
             pair=text.pair,
             model=self.subject.name,
@@ -114,8 +115,13 @@ class TextExplainer:
             signed=found.signed,
             tokens=tuple(self._tokens(batch, row, text, found)),
             delta=delta,
-            notes=notes(chosen, found, delta, words=int(batch.words[row].sum()), cut=self.subject.reader.row(text).cut),
+            notes=notes(chosen, found, delta, words=int(batch.words[row].sum())),
+            cut=self.subject.reader.row(text).cut,
         )
+        if not made.cut:
+            return made
+        rest = f"the text is longer than the model takes; not read at its end: {count(made.unread, 'word')}"
+        return replace(made, notes=(*made.notes, rest))
 
     def _tokens(self, batch: Batch, row: int, text: Example, found: Explanation) -> Iterator[Token]:
         scored = (batch.mask if self.special_tokens else batch.words)[row]
@@ -153,7 +159,7 @@ def explain_text(
                 raise
             left_out.append(f"{name} was left out: {error}")
     if not found:
-        raise InputError(left_out[0])
+        raise InputError(left_out[0] if left_out else "No method is named. Name some of `heatcheck list explainers`.")
     return Attributions(tuple(found)), left_out
 
 
@@ -164,7 +170,7 @@ def said_of(model: Any, batch: Batch) -> Iterator[str]:
         yield unsteady(model, apart)
 
 
-def notes(chosen: Method, found: Explanation, delta: float | None, *, words: int, cut: bool) -> tuple[str, ...]:
+def notes(chosen: Method, found: Explanation, delta: float | None, *, words: int) -> tuple[str, ...]:
     """What a reader must know before believing it."""
     known = list(found.notes)
     if not chosen.ranked and not any(NOT_RANKED in note for note in known):
@@ -173,8 +179,6 @@ def notes(chosen: Method, found: Explanation, delta: float | None, *, words: int
         known.append(f"{NOT_RANKED}: its scores do not add up to what they explain")
     if chosen.random and words > getattr(chosen.explain, "exact", 0):  # Kernel-SHAP draws nothing for short texts
         known.append("a method with chance in it: another seed may give other scores")
-    if cut:
-        known.append("the text is longer than the model takes; its end was cut off")
     return tuple(known)
 
 
@@ -226,8 +230,9 @@ def _check_text(text: Any, name: str) -> None:
 
 def check_words(batch: Batch, examples: dict[str, Example]) -> None:
     for row, name in enumerate(batch.example_ids):
-        if not bool(batch.words[row].any()):
-            raise InputError(f"The text {shown(examples[name].text)} has no word that the model's tokenizer keeps.")
+        for segment, text in ((TEXT, examples[name].text), (PAIR, examples[name].pair)):
+            if text is not None and not bool((batch.words[row] & (batch.segments[row] == segment)).any()):
+                raise InputError(f"The text {shown(text)} has no word that the model's tokenizer keeps.")
 
 
 def _classes(target: Target | Sequence[Target], many: int, labels: tuple[str, ...]) -> list[int | None]:

@@ -8,10 +8,10 @@ Deviation: the paper used Captum's, which has no rule for the products in an LST
 sum (deep_lift_captum.py). `delta` is measured with the model as it is, not with the view of it that step 1 builds.
 
 Which transformers: on tiny random BERT, DistilBERT, RoBERTa, ELECTRA, ALBERT, DeBERTa 1 to 3, XLNet, GPT-2 and MPNet
-the delta is below 1e-12 in double precision, and below 3e-4 in single (tests/explain/test_deep_lift.py). Two are not
-served. Longformer is refused: it reads its windows by memory layout (`as_strided`), which a text and its baseline need
-not share. A Llama whose padding token has no embedding is zero in every layer at the baseline; its norms divide by
-√1e-6 there, so that rounding drowns the sum: a delta of 6e4, shown and not ranked. With any other padding it is 2e-5.
+the delta is below 1e-12 in double precision, and below 3e-4 in single (tests/explain/test_deep_lift.py). Llama's is
+3e-6 and 2e-5, for it turns positions in single precision always; if its padding has no embedding, another token empties
+the text (`models.pretrained.emptying`). Longformer is refused: it reads its windows by memory layout (`as_strided`),
+which a text and its baseline need not share.
 """
 
 from __future__ import annotations

@@ -46,8 +46,10 @@ def subject_of(
     reading: TransformerSpec | None = None,
     labels: Sequence[str] | None = None,
     device: torch.device | str = "cpu",
+    pair: bool = False,
 ) -> Subject[Any]:
-    """`labels` name the classes of a function, which cannot say them itself. A loaded model stays on its device."""
+    """`labels` name the classes of a function, which cannot say them itself; without them it is asked for a text, or
+    for a `pair` of texts. A loaded model stays on its device."""
     reading = reading or TransformerSpec("")
     match model:
         case Subject():
@@ -57,7 +59,7 @@ def subject_of(
         case (network, tokenizer):
             return _of_loaded(network, tokenizer, reading)
         case _ if callable(model) and not isinstance(model, nn.Module):
-            return blackbox.as_subject(model, labels or _count_classes(model))
+            return blackbox.as_subject(model, labels or _count_classes(model, pair))
     raise InputError(
         f"A {type(model).__name__} is not a model that can be explained. Give a folder, a hub id, a function from "
         "texts to probabilities, or a loaded (model, tokenizer)."
@@ -83,10 +85,11 @@ def _of_loaded(network: Any, tokenizer: Any, reading: TransformerSpec) -> Subjec
         )
 
 
-def _count_classes(function: Predict) -> tuple[str, ...]:
+def _count_classes(function: Predict, pair: bool) -> tuple[str, ...]:
     """By asking for one text."""
+    text: Any = ("a text", "a text") if pair else "a text"
     try:
-        answer = np.asarray(function(["a text"]))
+        answer = np.asarray(function([text]))
     except Exception as error:
         raise InputError(
             f"{blackbox.name_of(function)}: its classes are not known, and asked for the probabilities of one text it "

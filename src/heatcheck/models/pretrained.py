@@ -85,11 +85,12 @@ def as_subject(
             f"--max-length {max_length} leaves no room for a word: the tokenizer of {spec.source} sets {around} marks "
             "around each text. Give more."
         )
+    pad, empty = emptying(network, tokenizer)
     mask, notes = masking(tokenizer)
     marks = set(tokenizer.all_special_ids)
     model = _classifier(
         network.to(device).eval(),
-        pad_id=padding(tokenizer),
+        pad_id=pad,
         mask_id=mask,
         max_length=max_length,
         types=token_types(network, tokenizer),
@@ -104,7 +105,7 @@ def as_subject(
         spec=spec,
         fingerprint=fingerprint,
         device=device,
-        notes=notes,
+        notes=(*notes, *empty),
     )
 
 
@@ -124,6 +125,22 @@ def class_names(source: str, config: Any) -> tuple[str, ...]:
 
 def padding(tokenizer: Any) -> int:
     return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+
+
+def emptying(network: Any, tokenizer: Any) -> tuple[int, tuple[str, ...]]:
+    """The token that stands in the place of words where a text is emptied: padding, if there is anything to read of it.
+    Where nothing is added to an embedding of zeros, a norm divides by next to nothing, and what is computed from there
+    on is rounding. A note if another one stands in."""
+    tables = [m for m in network.modules() if isinstance(m, nn.Embedding)]
+    pad = padding(tokenizer)
+    if len(tables) > 1 or bool(tables[0].weight[pad].any()):  # else there are no positions or types to be added
+        return pad, ()
+    others = {"end token": tokenizer.eos_token_id, "token for unknown words": tokenizer.unk_token_id}
+    for what, other in others.items():
+        if other is not None and bool(tables[0].weight[other].any()):
+            named = f"its {what} ({tokenizer.convert_ids_to_tokens(other)!r})"
+            return other, (f"The model's padding is all zeros: where texts are emptied, {named} stands for no word.",)
+    return pad, ()
 
 
 def masking(tokenizer: Any) -> tuple[int, tuple[str, ...]]:
@@ -226,7 +243,10 @@ def check_head(source: str, config: Any) -> None:
     """Refuse what is not a choice between classes."""
     names = config.architectures or ["no architecture"]
     if getattr(config, "is_encoder_decoder", False):
-        raise InputError(f"{source}: {names[0]} is an encoder-decoder; heatcheck takes encoders and decoders.")
+        raise InputError(
+            f"{source}: {names[0]} is an encoder-decoder; heatcheck takes encoders and decoders. "
+            "Audit it as a black box: --model python:module:function."
+        )
     if config.problem_type == "multi_label_classification":
         raise InputError(f"{source}: gives several labels at once (multi-label). heatcheck needs one class per text.")
     if not _brings_a_head(config) and not any("ForSequenceClassification" in name for name in names):
@@ -242,11 +262,15 @@ def check_head(source: str, config: Any) -> None:
 
 def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
     from transformers import AutoTokenizer
+    from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
     try:
+        brought = "AutoTokenizer" in (get_tokenizer_config(source, **_how_to_fetch(source, spec)).get("auto_map") or {})
         tokenizer = AutoTokenizer.from_pretrained(source, **_how_to_fetch(source, spec))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{spec.source}: its tokenizer cannot be loaded ({_first_line(error)}).") from error
+    if brought and not spec.trust_remote_code:
+        raise InputError(_remote(spec.source))  # transformers would take another one that is like it
     if not tokenizer.is_fast:
         raise InputError(
             f"{spec.source}: its tokenizer ({type(tokenizer).__name__}) does not say which characters a token stands "

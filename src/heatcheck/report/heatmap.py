@@ -110,12 +110,16 @@ def _blocks(one: Heatmap, look: Look, style: str | None = None) -> Iterator[Mark
 
 
 def _piece(part: Part, largest: float, look: Look) -> Markup:
+    if part.unread:
+        return tag("span", part.text, title="not read by the model", **look(part))
     if part.share is None:
         return escape(part.text)
     return tag("span", part.text, title=score_text(part.share * largest), **look(part))
 
 
 def _classes(part: Part) -> dict[str, str]:
+    if part.unread:
+        return {"class_": "unread"}
     share = part.share or 0.0
     kinds = ["token", f"share-{round(abs(share) * STEPS)}"]
     kinds += ["negative"] if share < 0 else []
@@ -153,6 +157,8 @@ def fragment(heatmaps: Sequence[Heatmap]) -> Markup:
 
 
 def _inline(part: Part) -> dict[str, str]:
+    if part.unread:
+        return {"style": "opacity: 0.5"}
     share = part.share or 0.0
     colour = "222 46 64" if share >= 0 else "38 110 200"
     mark = "; border: 1px dotted; font-family: monospace; font-size: 0.82em" if part.mark else ""

@@ -27,17 +27,19 @@ class Token:
 
 
 class Part(NamedTuple):
-    """A stretch of a text; `share` of the largest score, -1 to 1, None between the words."""
+    """A stretch of a text; `share` of the largest score, -1 to 1, None between the words. `unread`: beyond what the
+    model takes."""
 
     text: str
     share: float | None = None
     mark: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True)
 class Heatmap:
     """`probability` is the predicted class's, `target` the class whose probability is explained. `delta`: by how much
-    the scores miss the sum that the method promises, as a share of it."""
+    the scores miss the sum that the method promises, as a share of it. `cut`: the model does not read all of it."""
 
     text: str
     pair: str | None
@@ -51,6 +53,7 @@ class Heatmap:
     tokens: tuple[Token, ...]
     delta: float | None = None
     notes: tuple[str, ...] = ()
+    cut: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -83,7 +86,13 @@ class Heatmap:
                 yield Part(text[at : word.start])
                 yield Part(text[word.start : word.end], share)
                 at = word.end
-        yield Part(text[at:])
+        yield Part(text[at:], unread=self.cut and not text[at:].isspace())
+
+    @property
+    def unread(self) -> int:
+        """How many words, as spaces part them."""
+        last = (list(self.parts(segment))[-1] for segment in range(len(self.texts)))
+        return sum(len(part.text.split()) for part in last if part.unread)
 
     def strongest(self, most: int = 3) -> list[Token]:
         ordered = sorted(self.words, key=lambda word: -abs(word.score))

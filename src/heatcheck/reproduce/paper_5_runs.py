@@ -130,7 +130,7 @@ def numbers(folder: Path) -> pd.DataFrame:
     """All that the page needs of a finished run, a row for each text; `attrs` say what it was run with."""
     found = _explained(folder) if folder.name.endswith(AGREEMENT) else _right(folder).to_frame(RIGHT)
     run = results.read_run(folder)
-    found.attrs = {name: run["settings"][name] for name in ("recipe", "experiments", "seed")}
+    found.attrs = {name: run["settings"].get(name) for name in ("recipe", "experiments", "seed")}
     found.attrs |= {name: run[name] for name in ("fingerprints", "packages")}
     return found
 

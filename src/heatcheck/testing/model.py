@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
+from heatcheck.errors import InputError
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor, TransformerClassifier
 from heatcheck.testing.state import difference, settle, state_of
 from heatcheck.testing.texts import model_and_batch, variants
@@ -127,7 +128,10 @@ def attention(model: Predictor, batch: Batch) -> None:
         logits, attended = model.classify(encoded, weights, batch), weights.sum(-1)
         outside = (weights * ~batch.mask[:, None]).abs().amax((1, 2))
     elif isinstance(model, TransformerClassifier):
-        logits, maps = model.logits_and_maps(model.embed(batch), batch)
+        try:
+            logits, maps = model.logits_and_maps(model.embed(batch), batch)
+        except InputError:  # its attention is no map of whom looks at whom: it says so, and may
+            return
         real = batch.mask[:, None, None, :]
         attended = torch.where(real, maps.sum(-1), 1).flatten(1)
         outside = (maps * ~real[..., None, :]).abs().amax((1, 2, 3, 4))

@@ -16,6 +16,7 @@ def section(run: Run) -> Section:
     seeds = about.get("seeds")
     parts = [
         _part("Settings", about.get("settings")),
+        _part("Methods", about.get("methods")),
         _part("Seeds", seeds if isinstance(seeds, dict) else {"seeds": seeds} if seeds else None),
         _part("Versions", {"heatcheck": about.get("heatcheck_version", "unknown")} | run.part("packages")),
         _part("Fingerprints", about.get("fingerprints")),
