@@ -47,7 +47,7 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
         sizes = ", ".join(f"{len(texts):,} {split}" for split, texts in data.splits.items())
         raise InputError(f"{data.name}: there are no {request.split} texts. There are: {sizes}.")
     base, reader = base_of(request, given), given.reader if given else words_only(request, data)
-    for name, config in request.all_configs().items():
+    for name, config in reversed(request.all_configs().items()):  # what was asked for stands behind its company
         EXPERIMENTS[name].check_base(config, base)
         EXPERIMENTS[name].check_files(config, reader, texts_needed(request, data))
         if given is None:  # of a given model it is known only later which texts it has not seen

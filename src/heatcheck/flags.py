@@ -232,7 +232,9 @@ class TrainedFlags:
     ] = None
     stop_at: Annotated[
         float | None,
-        Option("--stop-at", rich_help_panel=TRAINED, help="trained_adversary: no larger λ once this JSD is reached."),
+        Option(
+            "--stop-at", rich_help_panel=TRAINED, help="trained_adversary: no larger λ once all seeds reach this JSD."
+        ),
     ] = None
     select_on: Annotated[
         str | None,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from filelock import FileLock
 
@@ -29,6 +30,7 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.trained.jobs import recipe_of
+from heatcheck.experiments.trained_adversary import where_the_sweep_ended
 from heatcheck.explain import distinct, method
 from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
 from heatcheck.held_out import texts_under_test
@@ -85,7 +87,7 @@ def _carry_out(
     durations = {"model": time.monotonic() - began}
     shards: dict[str, list[Path]] = {}
     for name, folders in work.run():
-        shards[name] = folders
+        shards |= {name: folders} if folders else {}
         durations[name] = time.monotonic() - began - sum(durations.values())
     notes += read_notes({name.removeprefix(EXPLAIN): folders for name, folders in shards.items() if EXPLAIN in name})
     progress.task("tables", 1)
@@ -93,11 +95,18 @@ def _carry_out(
         write_tables(out, shards, subject.labels, origin, configs)
         description = _describe(request, data, subject, examples, model_folder)
         over_all = aggregates(out)
-        notes += [sentence] if (sentence := winner_by_operator(over_all)) else []
+        notes += [sentence for sentence in _in_hindsight(over_all, configs) if sentence]
         extra = {"command": command, "notes": notes, "methods": _methods(configs)}
         extra["durations"] = {k: round(v, 2) for k, v in durations.items()}
         results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
     progress.advance(1)
+
+
+def _in_hindsight(over_all: pd.DataFrame, configs: Mapping[str, Any]) -> Iterator[str | None]:
+    """Notes that follow from the numbers."""
+    yield winner_by_operator(over_all)
+    if "trained_adversary" in configs:
+        yield where_the_sweep_ended(over_all, configs["trained_adversary"])
 
 
 def _methods(configs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

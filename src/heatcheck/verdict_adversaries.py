@@ -214,7 +214,8 @@ def _nothing_to_imitate(uninformed: Estimate) -> Finding:
 
 def _nobody_far(apart: Adversaries, far: float) -> Finding:
     farthest = max(apart.values(), key=lambda jsd: jsd.value)
-    said = f"the farthest is at a mean JSD of {farthest}; far is beyond {far:.2f}."
+    chance = ", which another seed alone may reach" if far > FAR else ""
+    said = f"the farthest is at a mean JSD of {farthest}; far is beyond {far:.2f}{chance}."
     open_yet = farthest.value > far
     return Finding(
         "trained_adversary",
@@ -239,9 +240,10 @@ class Attack(NamedTuple):
     seed: str
     relative: Estimate
     jsd: float
+    published: float | None
 
     def __str__(self) -> str:
-        return self.seed if self.base == "base" else f"{self.seed}, against the model of {self.base}"
+        return f"{self.seed}, against " + ("this model" if self.base == "base" else f"the model of {self.base}")
 
 
 FAITHFUL = "Is attention tied to the output (AtteFa)?"
@@ -257,14 +259,15 @@ def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
     if not attacks:
         yield _no_attefa(means)
         return
-    best = min(attacks, key=lambda attack: (attack.jsd < MOVED, attack.relative.value))
+    best = min(attacks, key=lambda a: (a.jsd < MOVED, a.relative.value, a.published or 0.0))
     outcome, meaning = _tied(best, [m.found.value for m in means_of(means, "attefa_uninformed_tvd")])
     which = "The adversary" if len(attacks) == 1 else f"The best of {len(attacks)} adversaries"
+    named = str(best) if len({attack.base for attack in attacks}) > 1 else best.seed
     yield Finding(
         "attefa",
         outcome,
         FAITHFUL,
-        f"{_published(published)} {which} ({best}) has {best.relative} relative to one who has read "
+        f"{_published(published)} {which} ({named}) has {best.relative} relative to one who has read "
         f"nothing (0: attention is free, 1: tied to the output), with its attention at a mean JSD of {best.jsd:.2f} "
         f"({best.relative.n:,} texts).",
         meaning,
@@ -282,9 +285,17 @@ def _published(mean: Mean | None) -> str:
 
 def _attacks(means: pd.DataFrame) -> list[Attack]:
     distances = {(m.subject, m.reference): m.found.value for m in means_of(means, "attefa_jsd")}
+    found = means_of(means, "attefa")
+    published = {(m.subject, m.reference): m.found.value for m in found if m.setting == "published"}
     return [
-        Attack(m.subject, str(m.reference), m.found, distances[m.subject, m.reference])
-        for m in means_of(means, "attefa")
+        Attack(
+            m.subject,
+            str(m.reference),
+            m.found,
+            distances[m.subject, m.reference],
+            published.get((m.subject, m.reference)),
+        )
+        for m in found
         if m.setting == "relative" and (m.subject, m.reference) in distances
     ]
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from heatcheck.findings import FEWEST, Finding, Mean, means_of, one_mean, over_all_texts, unsure
+from heatcheck.method_names import method_name
 from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict_adversaries import judge_adversaries
 
@@ -85,6 +86,13 @@ def _needed(means: pd.DataFrame) -> Iterator[Finding]:
     )
 
 
+def _other_guides(means: pd.DataFrame) -> str:
+    others = [m for m in means_of(means, "guided_f1_difference") if m.subject != "base" and m.reference == "uniform"]
+    own = {"mlp": "weights learned by itself", "adversary": "an adversary's attention"}
+    named = (f"{own.get(m.subject) or method_name(m.subject)} {m.found.written(3)}" for m in others)
+    return f" Other guides: {', '.join(named)}." if others else ""
+
+
 def _of(f1: Mean) -> str:
     return "" if f1.setting is None else f"({f1.setting}) "
 
@@ -115,7 +123,7 @@ def _guides(means: pd.DataFrame) -> Iterator[Finding]:
         outcome,
         "Do attention's weights help a model that sees no context?",
         f"Against equal weights, attention's weights make a difference of {found.written(3)} in F1 over {found.n:,} "
-        "texts and all seeds.",
+        f"texts and all seeds.{_other_guides(means)}",
         meaning,
         "guided_f1_difference",
         *found[:3],

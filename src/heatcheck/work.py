@@ -113,6 +113,8 @@ class Work:
             explained[name] = list(self._explain(name))
             yield f"explain {name}", explained[name]
         trained = Trained(self._train(), self.subject.device, self.subject.spec)
+        if trained.folders:
+            yield "other models", []
         for name in self.configs:
             yield name, list(self._measure(name, explained, trained))
 
@@ -127,7 +129,16 @@ class Work:
                 raise ValueError(f"Two different jobs are called {different[0]!r}.")
             return list(found.values())
 
-        return self.crew.carry_out(plan, self.workers, self.progress) if self.crew else {}
+        if self.crew is None:
+            return {}
+        self.progress.say(self._announced())
+        return self.crew.carry_out(plan, self.workers, self.progress)
+
+    def _announced(self) -> str:
+        """How many models are to be trained for what: some are for marks that stand beside a test's own."""
+        planned = {name: (EXPERIMENTS[name].models, config) for name, config in self.configs.items()}
+        counts = {name: len(list(models(self.subject, c, {}))) for name, (models, c) in planned.items() if models}
+        return "Models that are needed: " + ", ".join(f"{many} for {name}" for name, many in counts.items()) + "."
 
     @property
     def special_tokens(self) -> bool:

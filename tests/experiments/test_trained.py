@@ -25,7 +25,14 @@ from heatcheck.experiments.trained.guides import guide_weights, imposed
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Around, Training, twin
 from heatcheck.experiments.trained.models import Trained, Twin, says, write_reached
-from heatcheck.experiments.trained_adversary import AdversaryConfig, adversary, area, one_adversary, price_of_lying
+from heatcheck.experiments.trained_adversary import (
+    AdversaryConfig,
+    adversary,
+    area,
+    one_adversary,
+    price_of_lying,
+    where_the_sweep_ended,
+)
 from heatcheck.experiments.uniform_attention import UniformConfig
 from heatcheck.measure.distributions import LN2, jsd
 from heatcheck.models.fit import Recipe
@@ -75,7 +82,7 @@ def over_all(run, measure: str, **wanted) -> pd.DataFrame:
 
 def carried_out(job: Training, base, data, folder: Path, **needed: Path):
     folder.mkdir(parents=True, exist_ok=True)
-    job.work(Around(base, data, needed), folder, lambda units: None)
+    job.work(Around(base, data, needed), folder, lambda done, at_least: None)
     return Trained({"it": folder})["it"]
 
 
@@ -425,21 +432,36 @@ def test_a_sweep_stops_when_attention_is_far_enough(base, tmp_path):
     from heatcheck.experiments.trained_adversary import adversary_models, adversary_name
 
     subject, _ = base
-    config = replace(one_adversary(0.0), lambdas=(1.0, 0.0, 0.1, 0.01), stop_at=0.4)
+    config = AdversaryConfig(lambdas=(1.0, 0.0, 0.1, 0.01), seeds=(50, 257), stop_at=0.4)
 
     def planned(done):
-        return [job.imitation.weight for job in adversary_models(subject, config, done)]
+        jobs = [(job.seed, job.imitation.weight) for job in adversary_models(subject, config, done)]
+        lambdas = [weight for seed, weight in jobs if seed == 50]
+        assert jobs == [(seed, weight) for seed in config.seeds for weight in lambdas]  # the same for all seeds
+        return lambdas
 
-    def finished(weight, jsd):
-        folder = tmp_path / f"{weight}"
-        folder.mkdir(exist_ok=True)
-        (folder / "reached.json").write_text(json.dumps({"jsd": jsd}))
-        return {adversary_name(weight, 50): folder}
+    def finished(weight, *jsds):
+        folders = [tmp_path / f"{weight} {seed}" for seed in config.seeds]
+        for folder, far in zip(folders, jsds, strict=True):
+            folder.mkdir(exist_ok=True)
+            (folder / "reached.json").write_text(json.dumps({"jsd": far}))
+        return {adversary_name(weight, seed): folder for seed, folder in zip(config.seeds, folders, strict=True)}
 
     assert planned({}) == [0.0, 0.01]
-    so_far = finished(0.0, 0.1) | finished(0.01, 0.3)
-    assert planned(so_far) == [0.0, 0.01, 0.1, 1.0]
-    assert planned(so_far | finished(0.1, 0.45)) == [0.0, 0.01, 0.1]
+    so_far = finished(0.0, 0.1, 0.2) | finished(0.01, 0.3, 0.5)
+    assert planned(so_far) == [0.0, 0.01, 0.1, 1.0]  # one seed is far, one is not
+    assert planned(so_far | finished(0.1, 0.45, 0.3)) == [0.0, 0.01, 0.1]
+
+
+def test_a_sweep_that_ended_early_says_what_was_not_tried():
+    means = pd.DataFrame({"measure": "trained_adversary_jsd", "at": [0.0, 0.01, 0.0, 0.01]})
+    config = AdversaryConfig(lambdas=(1.0, 0.0, 0.1, 0.01), stop_at=0.4)
+    said = where_the_sweep_ended(means, config)
+    assert said is not None
+    assert "ended at λ = 0.01, where every seed has reached a JSD of 0.4" in said
+    assert said.endswith("Not tried: 0.1, 1.")
+    assert where_the_sweep_ended(means, replace(config, lambdas=(0.0, 0.01))) is None
+    assert where_the_sweep_ended(means, replace(config, stop_at=None)) is None
 
 
 @pytest.mark.parametrize(
@@ -595,4 +617,4 @@ def test_a_training_that_diverges_stops(base, tmp_path):
         "adversary λ=0.01, seed 1, trained as bilstm-additive was: Training diverged in epoch 1: the loss is not finite"
     )
     with pytest.raises(InputError, match=said):
-        wild.work(Around(subject, data, {}), folder, lambda units: None)
+        wild.work(Around(subject, data, {}), folder, lambda done, at_least: None)

@@ -399,6 +399,13 @@ def test_attefa_of_further_runs_stands_below_by_model_and_data(folder: Path, tmp
     alone = data(report.render(other))["charts"]["attefa"]["variants"][0]["rows"]
     assert [row["cell"] for row in rows[5:]] == [row["cell"] for row in alone]
     assert '<th scope="row">mlp&lt;b&gt; on mock-1</th>' in section_of(page, "attefa")
+    about["model"]["temperature"] = 0.5
+    results.write_json(other / "run.json", about)
+    third = write_trained_sample(tmp_path / "third", ["attefa"], how_many=12)
+    results.write_json(third / "run.json", {**about, "model": {**about["model"], "temperature": 2.0}})
+    rows = data(report.render(folder, [other, third]))["charts"]["attefa"]["variants"][0]["rows"]
+    told = ["temperature 0.5: mlp<b> on mock-1", "temperature 2: mlp<b> on mock-1"]
+    assert [row["name"] for row in rows if not row["part"]][1:] == told
     without = write_trained_sample(tmp_path / "without", ["seed_variance"], how_many=6)
     with pytest.raises(InputError, match="without: has no AtteFa to be drawn beside another's"):
         report.render(folder, [without])

@@ -15,12 +15,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy import ndarray
@@ -93,22 +95,35 @@ def adversary_notes(config: AdversaryConfig, base: Base) -> list[str]:
 
 def adversary_models(subject: Subject[Any], config: AdversaryConfig, done: Mapping[str, Path]) -> Iterator[Training]:
     """All λ; or, with `stop_at`, a few at a time in growing order until attention is far enough."""
+    lambdas: Sequence[float] = sorted(config.lambdas)
+    if config.stop_at is not None:
+        lambdas = _until_far(config, config.stop_at, lambdas, done)
     for seed in config.seeds:
-        lambdas = sorted(config.lambdas)
-        if config.stop_at is not None:
-            lambdas = _until_far(config, seed, lambdas, done)
         for weight in lambdas:
             for number in range(config.apart):
                 yield adversary(subject, config, weight, seed, number)
 
 
-def _until_far(config: AdversaryConfig, seed: int, lambdas: Sequence[float], done: Mapping[str, Path]) -> list[float]:
-    """Those that are done, and the next ones if none of them reached `stop_at`."""
-    finished = [w for w in lambdas if adversary_name(w, seed) in done]
-    limit = config.stop_at if config.stop_at is not None else float("inf")
-    if any(_jsd(done[adversary_name(w, seed)]) >= limit for w in finished):
-        return finished
-    return list(lambdas[: len(finished) + AT_ONCE])
+def _until_far(
+    config: AdversaryConfig, far: float, lambdas: Sequence[float], done: Mapping[str, Path]
+) -> Sequence[float]:
+    """Those that are done, and the next ones until every seed is far: curves of all seeds have the same λ."""
+    finished = [w for w in lambdas if all(adversary_name(w, seed) in done for seed in config.seeds)]
+    reached = [max((_jsd(done[adversary_name(w, seed)]) for w in finished), default=0.0) for seed in config.seeds]
+    return finished if finished and min(reached) >= far else lambdas[: len(finished) + AT_ONCE]
+
+
+def where_the_sweep_ended(means: pd.DataFrame, config: AdversaryConfig) -> str | None:
+    """A sentence on the λ that were not tried."""
+    tried = means.loc[means["measure"] == "trained_adversary_jsd", "at"].dropna()
+    rest = [weight for weight in sorted(config.lambdas) if weight > max(tried, default=math.inf)]
+    if config.stop_at is None or not rest:
+        return None
+    left = ", ".join(f"{weight:g}" for weight in rest)
+    return (
+        f"trained_adversary: the sweep ended at λ = {max(tried):g}, where every seed has reached a JSD of "
+        f"{config.stop_at:g} on dev texts (λ are tried {AT_ONCE} at a time). Not tried: {left}."
+    )
 
 
 def _jsd(folder: Path) -> float:
@@ -220,7 +235,8 @@ def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
         yield texts.score("trained_adversary_best_f1", far[name, at], name, setting=texts.averaging, at=at)
     else:
         reason = f"no adversary reached a mean JSD above {FAR}"
-        yield Score("trained_adversary_best_f1", None, "attention", statistic="mean", reason=reason)
+        n = len(texts.names)
+        yield Score("trained_adversary_best_f1", None, "attention", statistic="mean", n=n, reason=reason)
 
 
 def area(jsds: Float[ndarray, "R M"], tvds: Float[ndarray, "R M"]) -> Float[ndarray, "R"]:

@@ -9,6 +9,7 @@ from heatcheck.report.markup import Markup, tag
 from heatcheck.report.measures import Measure
 
 _LEFT, _RIGHT, _MIDDLE = 4, 296, 14
+_LETTER = 7.0  # how wide one is, at most
 
 
 def strip_drawing(
@@ -16,6 +17,7 @@ def strip_drawing(
 ) -> Markup:
     given = [number for number in (value, low, high, threshold) if number is not None]
     ends = (min(about.low, *given), max(about.high, *given))
+    names = (f"{ends[0]:.2g}", f"{ends[1]:.2g}")
 
     def at(number: float) -> float:
         inside = min(max(number, ends[0]), ends[1])
@@ -27,9 +29,9 @@ def strip_drawing(
         *(_upright(at(end), 4, "range") for end in ends),
         _band(at, low, high),
         _upright(at(value), 8, "estimate"),
-        _threshold(at, threshold),
-        _label(_LEFT, "start", f"{ends[0]:.2g}"),
-        _label(_RIGHT, "end", f"{ends[1]:.2g}"),
+        _threshold(at, threshold, names),
+        _label(_LEFT, "start", names[0]),
+        _label(_RIGHT, "end", names[1]),
         viewBox="0 0 300 42",
         aria_hidden="true",
     )
@@ -39,14 +41,14 @@ def _band(at: Callable[[float], float], low: float | None, high: float | None) -
     return None if low is None or high is None else _line(at(low), max(at(high), at(low) + 1), "band")
 
 
-def _threshold(at: Callable[[float], float], threshold: float | None) -> Markup | None:
+def _threshold(at: Callable[[float], float], threshold: float | None, ends: tuple[str, str]) -> Markup | None:
+    """Its label keeps away from those of the ends, which stand at the same height."""
     if threshold is None:
         return None
-    # Away from the labels of the ends, which stand at the same height.
-    middle = min(max(at(threshold), 72), 228)
-    return tag(
-        "g", _upright(at(threshold), 11, "threshold"), _label(middle, "middle", f"threshold {figure(threshold)}")
-    )
+    name = f"threshold {figure(threshold)}"
+    left, right = ((len(end) + 1.5 + len(name) / 2) * _LETTER for end in ends)
+    middle = min(max(at(threshold), _LEFT + left), _RIGHT - right)
+    return tag("g", _upright(at(threshold), 11, "threshold"), _label(middle, "middle", name))
 
 
 def _line(left: float, right: float, kind: str) -> Markup:

@@ -56,11 +56,11 @@ def _explained(
 
 def read_weights(path: Path, reader: Reader, examples: Sequence[Example]) -> dict[str, Float[Tensor, "T"]]:
     given = _read(path)
+    if missing := next((e.id for e in examples if e.id not in given), None):
+        raise InputError(f"{path}: has no weights for the text {missing!r}. A guide needs them for every text.")
     found = {}
     for batch in reading.batches([reader.row(e) for e in examples], reader.n_labels, BATCH_SIZE):
         for name, words in zip(batch.example_ids, batch.attended, strict=True):
-            if name not in given:
-                raise InputError(f"{path}: has no weights for the text {name!r}. A guide needs them for every text.")
             row, weights = given[name]
             if len(weights) != int(words.sum()):
                 raise InputError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from heatcheck.findings import LN2
+from heatcheck.report.figures import plain
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded
@@ -34,6 +35,7 @@ VARIANTS = {
         "Right: as published, over the texts that the model itself gets right, so that its mistakes do not count.",
     ),
 }
+TOLD_BY = ("encoder", "attention", "weighting", "temperature", "heads", "hidden", "embedding_width", "pairing")
 SOURCES = {"adversary seed": "adversaries", "base seed": "models"}  # of variance
 
 
@@ -80,17 +82,31 @@ def section(run: Run) -> Section | None:
 def _chart(run: Run, variant: str) -> dict[str, Any]:
     """This run's adversaries, and behind them those of further runs: by model and data, as in Figure 1."""
     name, meaning = VARIANTS[variant]
-    rows = [row for one in (run, *run.beside) for row in _dots(one, variant, one.name if run.beside else "mean")]
+    titles = names([run, *run.beside]) if run.beside else ["mean"]
+    runs = zip((run, *run.beside), titles, strict=True)
+    rows = [row for one, title in runs for row in _dots(one, variant, title, several=bool(run.beside))]
     return {"key": variant, "name": name, "meaning": meaning, "rows": rows}
 
 
-def _dots(run: Run, variant: str, title: str) -> Iterator[dict[str, Any]]:
+def names(runs: Sequence[Run]) -> list[str]:
+    """By model and data; where that is the same, by what differs in how the models are built, or by their number."""
+    models = [run.part("model") for run in runs]
+    found = []
+    for place, run in enumerate(runs):
+        alike = [i for i, other in enumerate(runs) if other.name == run.name]
+        differs = [key for key in TOLD_BY if len({plain(models[i].get(key)) for i in alike}) > 1]
+        told = [f"{key} {plain(models[place].get(key))}" for key in differs] or [f"number {alike.index(place) + 1}"]
+        found.append(f"{', '.join(told)}: {run.name}" if len(alike) > 1 else run.name)
+    return found
+
+
+def _dots(run: Run, variant: str, title: str, *, several: bool) -> Iterator[dict[str, Any]]:
     """The mean, named `title`, and below it each adversary."""
     chosen = {which: row for which, row in means(run, "attefa").items() if which.setting == variant}
     for which in sorted(chosen, key=lambda w: w.reference != ALL_SEEDS):  # else as the run gave them
         part = which.reference != ALL_SEEDS
         name = liar_name(which) if part else title
-        if part and title == run.name:  # one of several models
+        if part and several:  # one of several models
             name = name.replace("this model", "adversary")
         yield {"id": f"{title}: {name}", "name": name, "why": None, "cell": cell(chosen[which]), "part": part}
 
@@ -116,8 +132,9 @@ def _spread(run: Run, found: list[str]) -> Markup | None:
 def _beside(run: Run, found: list[str]) -> Markup | None:
     """The means of all runs, by each definition."""
     lines = []
-    for one in (run, *run.beside) if run.beside else ():
-        lines.append((one.name, [_overall(one).get(name) for name in found]))
+    runs = [run, *run.beside]
+    for one, title in zip(runs, names(runs), strict=True) if run.beside else ():
+        lines.append((title, [_overall(one).get(name) for name in found]))
     return models_table(("AtteFa, mean", *(VARIANTS[name][0] for name in found)), lines)
 
 
