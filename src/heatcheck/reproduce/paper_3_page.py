@@ -24,8 +24,8 @@ TITLES = {"sst-full": "SST", "agnews": "AG News ¹", "imdb-paper": "IMDB"}
 MODELS = {MLP: "MLP", LSTM: "LSTM"}
 PART = "¹ 7,882 of the paper's 51,000 training texts are here: the row is not comparable."
 AS_PUBLISHED = (
-    "“So” is of AtteFa as published, which the paper's claim is about. Where adversaries gave up (relative 1.00, below) "
-    "that number does not say how faithful attention is."
+    "“So” is of AtteFa as published, which the paper's claim is about. Where adversaries gave up (relative 1.00, "
+    "below), that number does not say how faithful attention is."
 )
 DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are doubled here."
 Runs = Mapping[str, Attacked]  # by the case's name, without "-full"
