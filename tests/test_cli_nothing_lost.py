@@ -2,7 +2,9 @@
 of model. One sentence, exit code 2, and everything as it was."""
 
 import json
+import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from heatcheck.models import checkpoint
+from heatcheck.models import checkpoint, training
 from heatcheck.results import read_run
 from tests.toys import write_reviews
 
@@ -250,3 +252,27 @@ def test_training_goes_on_after_kills_to_the_same_weights(tmp_path):
     subprocess.run([*command, "killed"], cwd=tmp_path, check=True, capture_output=True, env=environment)
     one, other = (checkpoint.load(tmp_path / name).model.state_dict() for name in ("whole", "killed"))
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_training_that_diverges_leaves_the_model_of_before(heatcheck, monkeypatch):
+    """What the epochs before the loss was no number had learned can be explained."""
+    write_reviews(Path("reviews.csv"), 60)
+    steps = iter(range(10**6))
+    own = training.classification_loss
+
+    def wild(model, examples):
+        loss = own(model, examples)
+        return lambda batch: loss(batch) * (math.nan if next(steps) > 7 else 1.0)
+
+    flags = ("--encoder", "mlp", "--vectors", "none", "--data", "reviews.csv", "--threads", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr("heatcheck.models.training.classification_loss", wild)
+        code, _, err = heatcheck("train", *flags, "--out", "m")
+    assert code == 2
+    assert not Path("m").exists()
+    found = re.search(r"Training diverged in epoch (\d): the loss is not finite\..* is a model in (\S+)\.\n", err)
+    assert found, err
+    assert found[2] == f"m-before-epoch-{found[1]}"
+    assert heatcheck("explain", "a good film", "--model", found[2], "--method", "gradient")[0] == 0
+    assert heatcheck("train", *flags, "--learning-rate", "0.0005", "--out", "m")[0] == 0  # as the message says
+    assert Path(found[2], "heatcheck.json").exists()

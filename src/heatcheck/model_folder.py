@@ -21,7 +21,7 @@ from heatcheck.models.loading import is_transformer, load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
-from heatcheck.models.training import check_trainable, fitted_spec
+from heatcheck.models.training import UnfinishedError, check_trainable, fitted_spec
 from heatcheck.progress import Progress, Silent
 from heatcheck.request import Request
 from heatcheck.results import make_folder
@@ -50,14 +50,25 @@ def train_model(
     working = out.parent / f".{out.name}.training"
     try:
         folder = runner.train_step(request, data, Store(working), progress)
-    except InputError:
+    except InputError as error:
         if not any(working.rglob(RESUME)):  # refused before an epoch was over: nothing to go on from
             shutil.rmtree(working, ignore_errors=True)
+        if isinstance(error, UnfinishedError) and error.subject.history:
+            raise _kept(error, out) from error
         raise
     os.replace(folder, out)
     shutil.rmtree(working, ignore_errors=True)
     subject = load_subject(trained_by(request.spec, out))
     return subject, (*data.notes, *subject.notes)
+
+
+def _kept(error: UnfinishedError, out: Path) -> InputError:
+    """What a training that diverged had learned before, as a model beside the one that it was to be."""
+    epochs = len(error.subject.history)
+    folder = out.with_name(f"{out.name}-before-epoch-{epochs + 1}")
+    (checkpoint if isinstance(error.subject.spec, ModelSpec) else finetune).save(error.subject, folder)
+    best = "That epoch" if epochs == 1 else f"The best of these {epochs} epochs"
+    return InputError(f"{error} {best} is a model in {folder}.")
 
 
 def fewer_training_texts(data: Dataset, limit: int | None, seed: int) -> Dataset:

@@ -15,17 +15,11 @@ from heatcheck.data.dataset import DEV, TRAIN, Dataset
 from heatcheck.errors import InputError
 from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
-from heatcheck.models.fit import Epoch, Recipe, Watch, fit
+from heatcheck.models.fit import Epoch, Recipe, Watch
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.pretrained import TransformerSpec
-from heatcheck.models.subject import Subject, selection_score
-from heatcheck.models.training import (
-    check_trainable,
-    classification_loss,
-    cut_in_training,
-    texts_seen,
-    training_batches,
-)
+from heatcheck.models.subject import Subject
+from heatcheck.models.training import check_trainable, cut_in_training, fitted, texts_seen
 from heatcheck.models.uniform import impose_uniform_attention
 from heatcheck.results import write_json
 
@@ -60,25 +54,16 @@ def fine_tune(
             f"{data.name}: {len(blank):,} of {len(train) + len(dev):,} training texts have no word that the model's "
             f"tokenizer knows (first: {', '.join(map(repr, blank[:3]))}). Remove them."
         )
-    subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training([*train, *dev])))
-    history = fit(
-        subject.model,
-        classification_loss(subject.model, data.splits[TRAIN]),
-        training_batches(subject, train, recipe),
-        select=lambda: selection_score(subject, dev),
-        recipe=recipe,
-        generator=torch.Generator().manual_seed(seed),
-        resume=resume,
-        progress=progress,
-    )
-    return dataclasses.replace(
+    subject = dataclasses.replace(
         subject,
         seed=seed,
         recipe=recipe,
-        history=tuple(history),
         trained_on=data.fingerprint(),
         seen=texts_seen(data),
+        notes=(*subject.notes, *cut_in_training([*train, *dev])),
     )
+    generator = torch.Generator().manual_seed(seed)
+    return fitted(subject, data, (train, dev), recipe, generator=generator, resume=resume, progress=progress)
 
 
 def new_head(

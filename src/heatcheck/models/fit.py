@@ -60,6 +60,14 @@ class Epoch:
     selected_by: float
 
 
+class DivergedError(InputError):
+    """The model is left with the weights of its best epoch, as if it had ended before."""
+
+    def __init__(self, message: str, history: Sequence[Epoch]) -> None:
+        super().__init__(message)
+        self.history = history
+
+
 def fit(
     model: nn.Module,
     loss: Loss,
@@ -86,9 +94,11 @@ def fit(
             mean_loss = _epoch(model, loss, batches(generator), optimizer, _within(progress, len(history), soonest))
         if (wild := _not_finite(model, mean_loss)) is not None:
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
-            raise InputError(
+            model.load_state_dict(best)
+            raise DivergedError(
                 f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate, an "
-                f"adversary with a lower λ.{kept}"
+                f"adversary with a lower λ.{kept}",
+                history,
             )
         history.append(Epoch(number, mean_loss, -mean_loss if select is None else select()))
         if _is_best(history, recipe):

@@ -20,7 +20,7 @@ from heatcheck.data.vectors import load_vectors
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
 from heatcheck.models.attentive import AttentionModel
-from heatcheck.models.fit import Batches, Loss, Recipe, Watch, fit
+from heatcheck.models.fit import Batches, DivergedError, Loss, Recipe, Watch, fit
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject, selection_score
@@ -53,17 +53,44 @@ def train(
     subject, generator = untrained(data, spec, recipe, vocabulary, seed=seed, device=device)
     train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
     subject = dataclasses.replace(subject, notes=(*subject.notes, *cut_in_training([*train, *dev])))
-    history = fit(
-        subject.model,
-        classification_loss(subject.model, data.splits[TRAIN]),
-        training_batches(subject, train, recipe),
-        select=lambda: selection_score(subject, dev),
-        recipe=recipe,
-        generator=generator,
-        resume=resume,
-        progress=progress,
-    )
+    return fitted(subject, data, (train, dev), recipe, generator=generator, resume=resume, progress=progress)
+
+
+def fitted(
+    subject: Subject[Any],
+    data: Dataset,
+    rows: tuple[Sequence[Row], Sequence[Row]],
+    recipe: Recipe,
+    *,
+    generator: torch.Generator,
+    resume: Path | None,
+    progress: Watch,
+) -> Subject[Any]:
+    """The subject, trained on the first of the rows and selected on the second. One that diverged is handed on too, by
+    the error, as it was before."""
+    train, dev = rows
+    try:
+        history = fit(
+            subject.model,
+            classification_loss(subject.model, data.splits[TRAIN]),
+            training_batches(subject, train, recipe),
+            select=lambda: selection_score(subject, dev),
+            recipe=recipe,
+            generator=generator,
+            resume=resume,
+            progress=progress,
+        )
+    except DivergedError as error:
+        raise UnfinishedError(str(error), dataclasses.replace(subject, history=tuple(error.history))) from error
     return dataclasses.replace(subject, history=tuple(history))
+
+
+class UnfinishedError(InputError):
+    """A training that diverged, and the model of its best epoch; without a history there was none."""
+
+    def __init__(self, message: str, subject: Subject[Any]) -> None:
+        super().__init__(message)
+        self.subject = subject
 
 
 def untrained(
