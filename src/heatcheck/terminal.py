@@ -63,7 +63,7 @@ def _part(part: Part, largest: float, colours: bool, *, first: bool) -> tuple[st
     if part.mark:
         text = f"{text} " if first else f" {text} "
     if part.unread:
-        return (text, Style(dim=True)) if colours else (f"{text.rstrip()} (not read)", Style())
+        return (text, Style(dim=True)) if colours else (f" (not read: {text.strip()})", Style())
     if part.share is None or abs(part.share) < FAINT:
         return text, Style()
     if colours:
