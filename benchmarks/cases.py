@@ -14,6 +14,7 @@ import torch
 
 from benchmarks import ours
 from benchmarks.cases_attention_flow import attention_flow
+from benchmarks.cases_captum import DETERMINISTIC, RANDOM, against_captum
 from benchmarks.cases_erasure import erasure_all_methods, erasure_one_method
 from benchmarks.cases_gradients import integrated_gradients, prepared
 from benchmarks.cases_lime import lime
@@ -158,6 +159,7 @@ CASES: dict[str, Callable[[Setting], Outcome]] = {
     "lime": lambda setting: lime("mask", texts=1),
     "lime-deleting": lambda setting: lime("delete", texts=1),
     "integrated-gradients": lambda setting: integrated_gradients(*prepared(None)),
+    **{name: lambda setting, name=name: against_captum(name, *prepared(None)) for name in (*DETERMINISTIC, *RANDOM)},
     "flow": lambda setting: attention_flow(),
     "erasure-one-method": lambda setting: erasure_one_method(),
     "erasure-all-methods": lambda setting: erasure_all_methods(),

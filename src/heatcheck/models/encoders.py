@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heatcheck.models.recurrence import bidirectional, mirrored
+from heatcheck.models.recurrence import bidirectional
 
 
 class Encoder(nn.Module, abc.ABC):
@@ -46,6 +46,12 @@ def take_tokens(tokens: Float[Tensor, "B T H"], order: Int[Tensor, "B S"]) -> Fl
 def masked_mean(encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
     weights = mask.to(encoded.dtype)
     return (encoded * weights[..., None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1)
+
+
+def mirrored(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """Each text's places from its last to its first; padding, which is behind the text, stays where it is."""
+    place = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - place, place)
 
 
 class RecurrentEncoder(Encoder):

@@ -1,12 +1,14 @@
-"""A bidirectional LSTM on the CPU that reads a batch by its distinct words.
+"""A bidirectional LSTM on the CPU that reads a batch by its distinct words, and no padding.
 
 What the gates take from a word is computed once for each distinct word of the batch, not once for each place, and on
 the way back the slopes of all its places are summed before they go through the weights. Both directions step together;
-the second reads each text mirrored within its own length. The same states and slopes as `nn.LSTM`, up to rounding.
+the second reads each text from its end. At each step only the texts that reach so far are read, whatever their order.
+The same states and slopes as `nn.LSTM`, up to rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,19 +17,45 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 
+class Schedule(NamedTuple):
+    """What is read when: a step reads the next word of the texts that have one, the longest text first. Its R readings,
+    step by step, are rows of everything that is computed; B rows of zeros stand before them where states begin."""
+
+    texts: list[int]  # at each step
+    row: Int[Tensor, "2 B T"]  # of each direction and place among the states; padding is a row of zeros
+    place: Int[Tensor, "2 R"]  # of each reading in (text, place)
+    before: Int[Tensor, "R"]  # the row of the state that a reading starts from
+
+    @staticmethod
+    def of(mask: Bool[Tensor, "B T"]) -> Schedule:
+        lengths, place = mask.sum(1), torch.arange(mask.shape[1])
+        rank = lengths.argsort(descending=True, stable=True).argsort()
+        texts = mask.sum(0)
+        starts = texts.cumsum(0) - texts + len(mask)
+        step = torch.stack([place.expand_as(mask), lengths[:, None] - 1 - place]) * mask
+        row = (starts[step] + rank[:, None]) * mask
+        real = mask.flatten().nonzero().squeeze(1)
+        readings = row.flatten(1)[:, real] - len(mask)
+        by_step = torch.empty_like(readings).scatter_(1, readings, real.expand_as(readings))
+        earlier = torch.cat([torch.zeros_like(starts[:1]), starts[:-1]])  # where the rows of the step before begin
+        before = (earlier - starts).repeat_interleave(texts) + torch.arange(len(mask), len(mask) + len(real))
+        return Schedule([n for n in texts.tolist() if n], row, by_step, before)
+
+    @property
+    def with_start(self) -> list[int]:
+        return [self.row.shape[1], *self.texts]
+
+    def steps(self, values: Float[Tensor, "2 R *W"]) -> tuple[Float[Tensor, "2 n *W"], ...]:
+        return torch.split(values, self.texts, dim=1)
+
+
 class Steps(NamedTuple):
     """What every step computed. Gates are sigmoids: keep new, keep old, new (doubled, see `tanh_doubled`), show."""
 
-    gates: Float[Tensor, "T 2 B 4h"]
-    states: Float[Tensor, "T+1 2 B h"]
-    cells: Float[Tensor, "T+1 2 B h"]
-    shown: Float[Tensor, "T 2 B h"]  # σ(2·cell)
-
-
-def mirrored(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Each text's places from its last to its first; padding, which is behind the text, stays where it is."""
-    place = torch.arange(mask.shape[1], device=mask.device)
-    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - place, place)
+    gates: Float[Tensor, "2 R 4h"]
+    states: Float[Tensor, "2 B+R h"]
+    cells: Float[Tensor, "2 B+R h"]
+    shown: Float[Tensor, "2 R h"]  # σ(2·cell)
 
 
 def tanh_doubled(rnn: nn.LSTM) -> Float[Tensor, "4h 1"]:
@@ -45,14 +73,14 @@ def bidirectional(
     places: Int[Tensor, "B T"],
     mask: Bool[Tensor, "B T"],
 ) -> Float[Tensor, "B T 2h"]:
-    """`vectors` are those of the distinct words, `places` says which of them stands where."""
-    factors, mirror = tanh_doubled(forwards), mirrored(mask)
+    """`vectors` are those of the distinct words, `places` says which of them stands where. At padding it is zero."""
+    factors, schedule = tanh_doubled(forwards), Schedule.of(mask)
     on_inputs, on_states, of_inputs, of_states = zip(forwards.parameters(), backwards.parameters(), strict=True)
     weights = torch.cat(on_inputs) * factors.repeat(2, 1)
     bias = (torch.cat(of_inputs) + torch.cat(of_states)) * factors.repeat(2, 1)[:, 0]
     table = nn.functional.linear(vectors, weights, bias).view(-1, 4 * forwards.hidden_size)  # a row: word, direction
-    rows = torch.stack([places.t() * 2, places.gather(1, mirror).t() * 2 + 1], dim=1)
-    found: Tensor = _Reading.apply(table, torch.stack(on_states) * factors, rows, mirror)  # type: ignore[no-untyped-call]
+    words = places.flatten()[schedule.place] * 2 + torch.arange(2)[:, None]
+    found: Tensor = _Reading.apply(table, torch.stack(on_states) * factors, words, schedule)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -64,89 +92,91 @@ class _Reading(torch.autograd.Function):
         ctx: Any,
         table: Float[Tensor, "V2 4h"],
         hidden: Float[Tensor, "2 4h h"],
-        rows: Int[Tensor, "T 2 B"],
-        mirror: Int[Tensor, "B T"],
+        words: Int[Tensor, "2 R"],
+        schedule: Schedule,
     ) -> Float[Tensor, "B T 2h"]:
-        steps = _read(table, hidden, rows, keep=any(ctx.needs_input_grad))
+        steps = _read(table, hidden, words, schedule, keep=any(ctx.needs_input_grad))
         if any(ctx.needs_input_grad):
-            ctx.save_for_backward(hidden, rows, mirror, *steps)
-            ctx.table_rows = len(table)
-        return steps.states[1:].flatten(0, 2).index_select(0, _by_text(mirror).flatten()).view(*mirror.shape, -1)
+            ctx.save_for_backward(hidden, words, *steps)
+            ctx.schedule, ctx.table_rows = schedule, len(table)
+        states, (texts, length) = steps.states, schedule.row.shape[1:]
+        rows = schedule.row.permute(1, 2, 0) + torch.arange(2) * states.shape[1]
+        return states.flatten(0, 1).index_select(0, rows.flatten()).view(texts, length, -1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Float[Tensor, "B T 2h"]) -> tuple[Tensor | None, Tensor | None, None, None]:
-        hidden, rows, mirror, *saved = ctx.saved_tensors
-        steps = Steps(*saved)
-        by_step = slope.reshape(-1, hidden.shape[2]).index_select(0, _by_step(mirror).flatten())
-        on_gates = _unread(by_step.view(*rows.shape, -1), hidden, steps)
+        hidden, words, *saved = ctx.saved_tensors
+        steps, schedule = Steps(*saved), ctx.schedule
+        places = schedule.place * 2 + torch.arange(2)[:, None]
+        by_step = slope.reshape(-1, hidden.shape[2]).index_select(0, places.flatten())
+        on_gates = _unread(by_step.view(*words.shape, -1), hidden, steps, schedule)
         for_table, for_hidden = ctx.needs_input_grad[:2]
         on_table = on_hidden = None
         if for_table:
             sums = on_gates.new_zeros(ctx.table_rows, on_gates.shape[-1])
-            on_table = sums.index_add_(0, rows.flatten(), on_gates.flatten(0, 2))
+            on_table = sums.index_add_(0, words.flatten(), on_gates.flatten(0, 1))
         if for_hidden:
-            pairs = zip(on_gates.unbind(1), steps.states[:-1].unbind(1), strict=True)
-            on_hidden = torch.stack([gate.flatten(0, 1).t() @ before.flatten(0, 1) for gate, before in pairs])
+            on_hidden = on_gates.transpose(1, 2) @ steps.states.index_select(1, schedule.before)
         return on_table, on_hidden, None, None
 
 
-def _by_text(mirror: Int[Tensor, "B T"]) -> Int[Tensor, "B T 2"]:
-    """Where in (step, direction, text) the two states of each place stand."""
-    texts, steps = mirror.shape
-    step = torch.stack([torch.arange(steps).expand(texts, -1), mirror], dim=-1)
-    return (step * 2 + torch.arange(2)) * texts + torch.arange(texts)[:, None, None]
-
-
-def _by_step(mirror: Int[Tensor, "B T"]) -> Int[Tensor, "T 2 B"]:
-    """Where in (text, place, direction) the state of each step stands. Mirroring twice is not to mirror."""
-    texts, steps = mirror.shape
-    place = torch.stack([torch.arange(steps)[:, None].expand(-1, texts), mirror.t()], dim=1)
-    return (torch.arange(texts) * steps + place) * 2 + torch.arange(2)[:, None]
-
-
 def _read(
-    table: Float[Tensor, "V2 4h"], hidden: Float[Tensor, "2 4h h"], rows: Int[Tensor, "T 2 B"], *, keep: bool
+    table: Float[Tensor, "V2 4h"],
+    hidden: Float[Tensor, "2 4h h"],
+    words: Int[Tensor, "2 R"],
+    schedule: Schedule,
+    *,
+    keep: bool,
 ) -> Steps:
     """All steps. Without `keep` one place in memory serves for every step's gates and cells."""
-    steps, directions, texts = rows.shape
-    width = hidden.shape[2]
+    texts, width = schedule.row.shape[1], hidden.shape[2]
 
-    def room(count: int, size: int) -> Tensor:
-        one = table.new_empty(count if keep else 1, directions, texts, size)
-        return one if keep else one.expand(count, -1, -1, -1)
+    def room(steps: list[int], size: int, *, keep: bool = keep) -> tuple[Tensor, Sequence[Tensor]]:
+        all_steps = table.new_empty(2, sum(steps) if keep else texts, size)
+        return all_steps, torch.split(all_steps, steps, dim=1) if keep else [all_steps[:, :n] for n in steps]
 
-    gates, sigmoids, cells = room(steps, 4 * width), room(steps, width), room(steps + 1, width)
-    states = table.new_empty(steps + 1, directions, texts, width)
-    states[0], cells[0] = 0, 0
-    recall, state, cell = hidden.transpose(1, 2), states.unbind(0), cells.unbind(0)
-    keep_new, keep_old, new, show = (gate.unbind(0) for gate in gates.chunk(4, dim=-1))
-    for t, (row, gate, sigmoid) in enumerate(zip(rows.flatten(1), gates, sigmoids, strict=True)):
-        torch.index_select(table, 0, row, out=gate.view(-1, 4 * width))
-        gate.baddbmm_(state[t], recall).sigmoid_()
-        torch.mul(keep_old[t], cell[t], out=cell[t + 1]).addcmul_(keep_new[t], new[t], value=2).sub_(keep_new[t])
-        torch.mul(cell[t + 1], 2, out=sigmoid).sigmoid_()
-        torch.mul(show[t], sigmoid, out=state[t + 1]).mul_(2).sub_(show[t])
+    (gates, gate), (sigmoids, sigmoid) = room(schedule.texts, 4 * width), room(schedule.texts, width)
+    (states, state), (cells, cell) = room(schedule.with_start, width, keep=True), room(schedule.with_start, width)
+    for start in (state[0], cell[0]):
+        start.zero_()
+    recall = hidden.transpose(1, 2)
+    for t, word in enumerate(schedule.steps(words)):
+        for direction, row in zip(gate[t], word, strict=True):
+            torch.index_select(table, 0, row, out=direction)
+        here = slice(word.shape[1])
+        keep_new, keep_old, new, show = gate[t].baddbmm_(state[t][:, here], recall).sigmoid_().chunk(4, dim=-1)
+        torch.mul(keep_old, cell[t][:, here], out=cell[t + 1]).addcmul_(keep_new, new, value=2).sub_(keep_new)
+        torch.mul(cell[t + 1], 2, out=sigmoid[t]).sigmoid_()
+        torch.mul(show, sigmoid[t], out=state[t + 1]).mul_(2).sub_(show)
     return Steps(gates, states, cells, sigmoids)
 
 
-def _unread(slope: Float[Tensor, "T 2 B h"], hidden: Float[Tensor, "2 4h h"], steps: Steps) -> Tensor:
-    """From the slopes of all states to those of what goes into the gates, last step first."""
+def _unread(
+    slope: Float[Tensor, "2 R h"], hidden: Float[Tensor, "2 4h h"], steps: Steps, schedule: Schedule
+) -> Float[Tensor, "2 R 4h"]:
+    """From the slopes of all states to those of what goes into the gates, last step first. Writes into `slope`."""
     gates, _, cells, sigmoids = steps
     keep_new, keep_old, new, show = gates.chunk(4, dim=-1)
     shown = (sigmoids * 2).sub_(1)  # tanh of the cell
-    found = gates - gates * gates  # σ′, then what a slope of cell or state is multiplied by
-    for part, factor in zip(found.chunk(4, dim=-1), (2 * new - 1, cells[:-1], 2 * keep_new, shown), strict=True):
-        part.mul_(factor)
+    found = torch.addcmul(gates, gates, gates, value=-1)  # σ′, then what a slope of cell or state is multiplied by
+    of_keep_new, of_keep_old, of_new, of_show = found.chunk(4, dim=-1)
+    of_keep_new.mul_((new * 2).sub_(1))
+    of_new.mul_(keep_new).mul_(2)
+    of_show.mul_(shown)
     through_cell = (1 - shown * shown).mul_(show)
-    four = found.view(*found.shape[:-1], 4, -1)
-    of_cell, of_show = four[..., :3, :], four[..., 3, :]
-    state, cell = torch.zeros_like(slope[0]), torch.zeros_like(slope[0])
-    for t in range(len(slope) - 1, -1, -1):
-        state += slope[t]
-        cell.addcmul_(state, through_cell[t])
-        of_cell[t].mul_(cell[..., None, :])
-        of_show[t].mul_(state)
-        cell *= keep_old[t]
-        torch.bmm(found[t], hidden, out=state)
+    of_cell = found.view(*slope.shape[:2], 4, -1)[..., :3, :]
+    values = (found, of_cell, of_keep_old, of_show, slope, through_cell, keep_old)
+    steps_of = zip(*map(schedule.steps, values), torch.split(cells, schedule.with_start, dim=1)[:-1], strict=True)
+    on_cell, later = slope.new_zeros(2, schedule.row.shape[1], slope.shape[2]), None
+    for gate, by_cell, by_old, by_state, state, through, keep, before in reversed(list(steps_of)):
+        here = slice(gate.shape[1])
+        if later is not None:
+            state[:, : later.shape[1]].baddbmm_(later, hidden)
+        cell = on_cell[:, here].addcmul_(state, through)
+        by_old.mul_(before[:, here])
+        by_cell.mul_(cell[..., None, :])
+        by_state.mul_(state)
+        cell *= keep
+        later = gate
     return found
