@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 from pathlib import Path
@@ -312,3 +313,23 @@ def test_train_fine_tunes_the_packaged_minilm_unless_told_otherwise(tmp_path):
     ours = ("--encoder", "bilstm"), ("--attention", "dot"), ("--vectors", "none"), ("--weighting", "entmax")
     for number, flags in enumerate(ours):
         assert "Trained bilstm" in run(*arguments, tmp_path / f"ours-{number}", *flags)
+
+
+def test_where_deep_lift_has_no_rule_every_place_says_what_stands_in(tmp_path, heatcheck):
+    model, data = tiny_folder(tmp_path / "long", "longformer"), table(tmp_path / "t.csv", ["text", "label"], rows())
+    said = "there is no rule for the operation 'as_strided', so this is Captum's form, which misses its sum"
+    code, out, _ = heatcheck("explain", " ".join(TEXTS), "--model", model, "--method", "deep_lift")
+    assert code == 0
+    for shown in (out, html.unescape(Path("explanation.html").read_text())):
+        assert said in shown
+        assert "not ranked: its scores do not add up to what they explain" in shown
+    tests = ("agreement", "erasure", "randomisation")
+    code, out, _ = heatcheck("run", ",".join(tests), "--model", model, "--data", data, "--limit", 4, "--out", "run",
+                             "--methods", "deep_lift,gradient")  # fmt: skip
+    assert code == 0
+    assert f"DeepLIFT: {said}." in json.loads(Path("run/run.json").read_text())["notes"]
+    scores = pq.read_table("run/scores.parquet").to_pandas()
+    for test in tests:
+        over_all = scores[(scores["experiment"] == test) & scores["example_id"].isna() & scores["value"].notna()]
+        own = over_all[(over_all["subject"] == "deep_lift") | (over_all["reference"] == "deep_lift")]
+        assert own["reason"].str.startswith("not ranked: misses the sum it promises by").all(), own

@@ -14,10 +14,10 @@ from transformers import DistilBertConfig, DistilBertForSequenceClassification
 from heatcheck.batch import Example, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.ranking import LARGEST_DELTA
-from heatcheck.explain import deep_lift, slopes
+from heatcheck.explain import contributions, slopes
 from heatcheck.explain.deep_lift import DeepLift, multipliers
 from heatcheck.explain.deep_lift_captum import NOTE, CaptumDeepLift
-from heatcheck.explain.deep_shap import FALLBACK, DeepShap
+from heatcheck.explain.deep_shap import DeepShap
 from heatcheck.explain.differences import Twin, plain, twin
 from heatcheck.explain.hiding import emptied
 from heatcheck.explain.path import IntegratedGradients
@@ -288,10 +288,14 @@ class Distil:
 
 
 RELATIVE = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
+FUNNEL = {"block_sizes": [1, 1], "d_model": 32, "n_head": 2, "d_head": 16, "d_inner": 37}
 V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # a family of tests/tiny.py, and what is else in its config
     **{family: (family, {}) for family in FAMILIES},
     "mpnet": ("mpnet", {}),
+    "roformer": ("roformer", {}),
+    "funnel": ("funnel", {}),
+    "funnel with factorised positions": ("funnel", {"attention_type": "factorized"}),
     "deberta version 1": ("deberta-v1", {"position_biased_input": False}),
     "deberta version 2 xlarge": ("deberta", {**V3, "conv_kernel_size": 3, "conv_act": "gelu"}),
     "deberta version 3": ("deberta", V3),
@@ -303,6 +307,8 @@ NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # a family of tests/tiny.py
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_family_of_transformers_is_complete(network, tmp_path, monkeypatch):
     monkeypatch.setitem(OTHERS, "deberta-v1", ("DebertaConfig", {**SIZES, **RELATIVE, "max_relative_positions": 16}))
+    monkeypatch.setitem(OTHERS, "roformer", ("RoFormerConfig", {**SIZES, "embedding_size": 32}))
+    monkeypatch.setitem(OTHERS, "funnel", ("FunnelConfig", FUNNEL))
     family, more = NETWORKS[network]
     model, batch = transformer_and_texts(tmp_path, family, **more)
     found = DeepLift()(model, batch, predicted_probability)
@@ -311,7 +317,8 @@ def test_every_family_of_transformers_is_complete(network, tmp_path, monkeypatch
     assert found.notes == ()
     monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)  # DeBERTa 1 has norms in single precision always
     exact = DeepLift()(model.double(), batch, predicted_probability)
-    assert exact.delta.max() < (1e-5 if family == "llama" else 1e-9)  # it turns positions in single precision always
+    single = family in ("llama", "funnel")  # which have positions in single precision always
+    assert exact.delta.max() < (1e-5 if single else 1e-9)
     torch.testing.assert_close(found.scores.double(), exact.scores, atol=1e-5, rtol=1e-3)
 
 
@@ -376,14 +383,56 @@ def test_nothing_is_left_in_the_model():
     assert type(model.predict(batch)) is torch.Tensor
 
 
-def test_an_operation_without_a_rule_is_refused_by_name():
+def cosine(model, logits, batch):
+    return logits[:, 0].cos()
+
+
+@pytest.mark.parametrize("explainer", [DeepLift(), DeepShap(samples=2)])
+def test_where_a_rule_is_missing_captums_form_stands_in_and_says_so(explainer):
     model, batch, _ = setting()
+    found = explainer(model, batch, cosine)
+    assert found.notes == ("there is no rule for the operation 'cos', so this is Captum's form, which misses its sum",)
+    assert found.delta.median() > LARGEST_DELTA
+    if explainer == DeepLift():
+        torch.testing.assert_close(found.scores, CaptumDeepLift()(model, batch, cosine).scores)
+
+
+@pytest.mark.parametrize("explainer", [DeepLift(), DeepShap(samples=2)])
+def test_where_captums_form_cannot_stand_in_it_is_a_sentence(explainer):
+    model, batch, _ = setting("mlp", task="pair", labels=3)
+    model.question_encoder.activation = model.encoder.activation
     with pytest.raises(InputError) as error:
-        DeepLift()(model, batch, lambda model, logits, batch: logits[:, 0].cos())
+        explainer(model, batch, cosine)
     assert str(error.value) == (
-        "DeepLIFT has no rule for the operation 'cos', which this model or what is explained uses. "
-        "Use deep_lift_captum, which says how far it misses, or integrated gradients."
+        "DeepLIFT: there is no rule for the operation 'cos'; and Captum's DeepLIFT cannot explain a model that uses "
+        "one activation module twice. Use integrated gradients."
     )
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * x
+
+    @staticmethod
+    def backward(ctx, slope):
+        return 2 * slope
+
+
+def test_a_function_with_a_derivative_of_its_own_has_no_rule():
+    with pytest.raises(NoRuleError, match="no rule for a function with a derivative of its own"):
+        slope_of(Doubled.apply, torch.ones(3), torch.zeros(3))
+
+
+@pytest.mark.parametrize(("family", "operation"), [("longformer", "as_strided"), ("bloom", "baddbmm")])
+def test_transformers_without_a_rule_get_captums_form(tmp_path, monkeypatch, family, operation):
+    sizes = {"hidden_size": 32, "n_layer": 2, "n_head": 2, "bos_token_id": 2, "eos_token_id": 3}
+    monkeypatch.setitem(OTHERS, "bloom", ("BloomConfig", sizes))
+    monkeypatch.setattr("tests.tiny.DECODERS", (*DECODERS, "bloom"))
+    model, batch = transformer_and_texts(tmp_path, family)
+    found = DeepLift()(model, batch, predicted_probability)
+    assert found.notes[0].startswith(f"there is no rule for the operation '{operation}', so this is Captum's form")
+    assert found.delta.median() > LARGEST_DELTA
 
 
 @pytest.mark.parametrize("explainer", [DeepLift(), CaptumDeepLift(), DeepShap(samples=2)])
@@ -409,7 +458,7 @@ def test_every_piece_has_the_baselines_of_its_own_texts(explainer, monkeypatch):
     """Deep SHAP's are other words for each text."""
     model, batch, _ = setting()
     whole = explainer(model, batch, predicted_probability)
-    monkeypatch.setattr(deep_lift, "TOKENS_AT_ONCE", 2 * batch.mask.shape[1])
+    monkeypatch.setattr(contributions, "TOKENS_AT_ONCE", 2 * batch.mask.shape[1])
     in_pieces = explainer(model, batch, predicted_probability)
     torch.testing.assert_close(in_pieces.scores, whole.scores)
     torch.testing.assert_close(in_pieces.delta, whole.delta, atol=1e-12, rtol=1e-6)
@@ -453,9 +502,7 @@ def test_captum_cannot_explain_an_activation_that_is_used_twice():
     model.question_encoder.activation = model.encoder.activation
     with pytest.raises(InputError) as error:
         CaptumDeepLift()(model, batch, predicted_probability)
-    assert str(error.value) == (
-        "Captum's DeepLIFT cannot explain a model that uses one activation module twice. Use deep_lift instead."
-    )
+    assert str(error.value) == ("Captum's DeepLIFT cannot explain a model that uses one activation module twice.")
     assert DeepLift()(model, batch, predicted_probability).delta.abs().max() < 1e-9
 
 
@@ -481,13 +528,6 @@ def test_deep_shap_is_the_mean_over_texts_of_random_words():
     assert explained.delta.abs().max() < 1e-9
     another = DeepShap()(model, batch, scalar, generator=torch.Generator().manual_seed(4))
     assert not torch.allclose(another.scores, explained.scores)
-
-
-def test_deep_shap_falls_back_to_captums_form_and_says_so():
-    model, batch, _ = setting()
-    explained = DeepShap(samples=2)(model, batch, lambda model, logits, batch: logits[:, 0].cos())
-    assert explained.notes == (FALLBACK,)
-    assert torch.isfinite(explained.delta).all()
 
 
 def test_deep_shap_says_what_it_needs():

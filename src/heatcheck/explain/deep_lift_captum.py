@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
-from heatcheck.explain.deep_lift import attribution
+from heatcheck.explain.contributions import averaged
 from heatcheck.explain.hiding import emptied
-from heatcheck.explain.types import Explanation, Scalar, held, missed
+from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.models.protocols import Classifier
 
 NOTE = "Captum's form, as published: not complete, not ranked"
@@ -33,8 +33,7 @@ class CaptumDeepLift:
     def __call__(
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
-        scores, change = attribution(by_captum, model, batch, emptied(model, batch), held(scalar, model, batch))
-        return Explanation(scores, signed=True, delta=missed(scores, change), notes=(NOTE,))
+        return averaged(by_captum, model, batch, [emptied(model, batch)], held(scalar, model, batch), notes=(NOTE,))
 
 
 def by_captum(
@@ -77,9 +76,7 @@ def _left_as_it_was(network: nn.Module) -> Iterator[None]:
     except RuntimeError as error:
         if "used more than once" not in str(error):
             raise
-        raise InputError(
-            "Captum's DeepLIFT cannot explain a model that uses one activation module twice. Use deep_lift instead."
-        ) from error
+        raise InputError("Captum's DeepLIFT cannot explain a model that uses one activation module twice.") from error
     finally:
         for module, names in before.items():
             for name in vars(module).keys() - names:

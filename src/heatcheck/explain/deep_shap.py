@@ -3,8 +3,7 @@
 1. Draw texts of random words: as long as the text, its marks in their places.
 2. Average the exact DeepLIFT over these baselines; the scores sum to f(text) − mean f(baseline).
 
-Deviation: baselines are random words in place of training texts, which have other lengths. A model that has an
-operation without a rule gets the average of Captum's form, with a note and with how far it misses.
+Deviation: baselines are random words in place of training texts, which have other lengths.
 """
 
 from __future__ import annotations
@@ -17,14 +16,10 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.errors import InputError
-from heatcheck.explain.deep_lift import Contribute, attribution, exact
-from heatcheck.explain.deep_lift_captum import by_captum
-from heatcheck.explain.types import Explanation, Scalar, held, missed
-from heatcheck.explain.unrolled import NoRuleError
+from heatcheck.explain.deep_lift import exact_or_captums
+from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
-
-FALLBACK = "the model has an operation without a rule, so this is the mean of Captum's form, which misses its sum"
 
 
 @dataclass(frozen=True)
@@ -40,12 +35,7 @@ class DeepShap:
     def __call__(
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
-        scalar = held(scalar, model, batch)
-        baselines = self._baselines(model, batch, generator)
-        try:
-            return _average(exact, model, batch, baselines, scalar)
-        except NoRuleError:
-            return _average(by_captum, model, batch, baselines, scalar, notes=(FALLBACK,))
+        return exact_or_captums(model, batch, self._baselines(model, batch, generator), held(scalar, model, batch))
 
     @torch.no_grad()
     def promised(
@@ -71,16 +61,3 @@ class DeepShap:
             drawn = torch.randint(len(vocabulary), (self.samples, int(words[row].sum())), generator=own)
             ids[:, row, words[row]] = vocabulary[drawn]
         return ids.to(batch.token_ids.device)
-
-
-def _average(
-    contribute: Contribute,
-    model: Classifier,
-    batch: Batch,
-    baselines: list[Batch],
-    scalar: Scalar,
-    notes: tuple[str, ...] = (),
-) -> Explanation:
-    parts = [attribution(contribute, model, batch, baseline, scalar) for baseline in baselines]
-    scores, change = (torch.stack(values).mean(0) for values in zip(*parts, strict=True))
-    return Explanation(scores, signed=True, delta=missed(scores, change), notes=notes)

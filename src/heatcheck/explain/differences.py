@@ -14,7 +14,7 @@ code, each operation on both values; backwards, autograd meets multipliers in pl
 - `detach`: nothing, as it changes no value. What is explained is the output, not what training would change.
 
 Σ multiplier·(x − x₀) = f(x) − f(x₀) follows by the chain rule, whatever the model. An operation without a rule is
-refused by name.
+named in an error.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class Twin(Tensor):
 
 
 def twin(text: Tensor, baseline: Tensor) -> Twin:
+    if not torch.is_grad_enabled():  # inside an autograd.Function, which goes backwards by its own derivative
+        raise NoRuleError("there is no rule for a function with a derivative of its own")
     pair = text.as_subclass(Twin)
     pair.baseline = baseline
     return pair
@@ -112,10 +114,7 @@ def _in_place(name: str, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _no_rule(name: str) -> NoRuleError:
-    return NoRuleError(
-        f"DeepLIFT has no rule for the operation {name!r}, which this model or what is explained uses. "
-        "Use deep_lift_captum, which says how far it misses, or integrated gradients."
-    )
+    return NoRuleError(f"there is no rule for the operation {name!r}")
 
 
 def _carry(value: Tensor, stand_in: Tensor) -> Tensor:
@@ -166,13 +165,13 @@ def _einsum(equation: str, *operands: Any) -> Tensor:
             at_baseline = multiply(_baseline(operands[0]))
         return twin(multiply(_text(operands[0])), at_baseline)
     if len(operands) != 2:
-        raise NoRuleError(f"DeepLIFT has a rule for the einsum of two tensors, not of {len(operands)} ({equation}).")
+        raise NoRuleError(f"there is a rule for the einsum of two tensors, not of {len(operands)} ({equation})")
     return _product(multiply, *operands)
 
 
 def _power(x: Tensor, exponent: Any) -> Tensor:
     if not isinstance(exponent, (int, float)) or exponent not in (2, 3):
-        raise NoRuleError(f"DeepLIFT has rules for the powers 2 and 3, not for {exponent}, which this model uses.")
+        raise NoRuleError(f"there are rules for the powers 2 and 3, not for {exponent}")
     return x * x if exponent == 2 else x * x * x
 
 
@@ -227,6 +226,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "rsqrt": partial(_elementwise, torch.rsqrt, slopes.rsqrt),
     "sqrt": partial(_elementwise, torch.sqrt, slopes.sqrt),
     "detach": lambda x: x,
+    "type_as": lambda x, other: x.to(other.dtype),  # a mask stays a constant, whatever has the type that it takes
     "gelu": _gelu,
     "silu": lambda x, inplace=False: x * torch.sigmoid(x),
     "mul": partial(_product, torch.mul),
@@ -250,12 +250,12 @@ RULES: dict[str, Callable[..., Any]] = {
 # What is affine in all its tensors together: the derivative is the multiplier. A model in eval mode has no dropout.
 # fmt: off
 AFFINE = frozenset({
-    "add", "radd", "sub", "rsub", "neg", "sum", "mean", "linear", "conv1d", "dropout",
+    "add", "radd", "sub", "rsub", "neg", "sum", "mean", "linear", "conv1d", "avg_pool2d", "dropout",
     "cat", "stack", "chunk", "split", "unbind", "getitem", "gather", "index_select",
     "scatter_add", "index_add", "index_put", "pad",
-    "masked_fill", "where", "transpose", "t", "T", "mT", "movedim", "permute", "reshape", "view", "flatten",
-    "unflatten", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "flip", "clone", "contiguous",
-    "to", "type", "type_as", "float", "double",
+    "masked_fill", "where", "transpose", "t", "T", "mT", "movedim", "permute", "reshape", "reshape_as", "view",
+    "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "flip", "clone", "contiguous",
+    "to", "type", "float", "double",
 })
 # fmt: on
 CONSTANTS = frozenset({"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"})

@@ -18,7 +18,7 @@ from heatcheck.errors import InputError
 
 
 class NoRuleError(InputError):
-    """The model does something that DeepLIFT has no rule for."""
+    """The model does something that DeepLIFT has no rule for. Says it in half a sentence, which goes on."""
 
 
 def layer_norm(x: Tensor, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
@@ -71,7 +71,7 @@ def multi_head_attention(
 ) -> tuple[Tensor, None]:
     """Of nn.MultiheadAttention as encoders use it: one sequence attends to itself, with a padding mask."""
     if also.get("attn_mask") is not None or also.get("use_separate_proj_weight") or also.get("need_weights"):
-        raise NoRuleError("DeepLIFT's rule for nn.MultiheadAttention is for self-attention with a padding mask only.")
+        raise NoRuleError("the rule for nn.MultiheadAttention is for self-attention with a padding mask only")
     hidden = also["key_padding_mask"]  # B T, 0 or −∞
     length, size = query.shape[:2]
     parts = F.linear(query, weight, bias).chunk(3, dim=-1)
@@ -94,9 +94,7 @@ def recurrent(
 ) -> tuple[Tensor, ...]:
     """Of the functions behind nn.LSTM and nn.GRU, one step at a time."""
     if layers > 1 or bidirectional or not has_bias:
-        raise NoRuleError(
-            "DeepLIFT's rule for RNNs is for one layer, one direction, with biases; stack such modules instead."
-        )
+        raise NoRuleError("the rule for RNNs is for one layer, one direction, with biases")
     states = tuple(state[0] for state in (start if isinstance(start, tuple) else (start,)))
     w_in, w_hidden, b_in, b_hidden = weights
     outputs = []
