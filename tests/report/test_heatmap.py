@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -17,7 +19,7 @@ from heatcheck.errors import InputError
 from heatcheck.report import heatmap
 from heatcheck.report.said import said
 from heatcheck.report.scored import Heatmap, Part, Token
-from heatcheck.results import read_run, write_json
+from heatcheck.results import read_run, read_table, write_json
 
 from .browser import opened_in
 from .sample import EMOJI, EVIL, NASTY, spans, write_sample
@@ -155,7 +157,18 @@ def test_what_an_audit_says_in_a_line(tmp_path: Path):
     each = [rf"{number} \({way}, random words: 0\.3\d\)" for way in ("delete", "mask")]
     assert re.fullmatch(rf"comprehensiveness {each[0]}, {each[1]}", erasure)
     assert lines["deep_lift_captum"].endswith("; not ranked: misses the sum it promises by 45% (median)")
-    assert lines["occlusion"].startswith("was not tested there; tested: attention, attention_x_gradient, deep_lift,")
+    tested = "attention, attention_x_gradient, deep_lift, deep_lift_captum (not ranked), flow,"
+    assert lines["occlusion"].startswith(f"was not tested there; tested: {tested}")
+
+
+def test_a_method_that_was_tested_alone_and_not_ranked_was_tested(tmp_path: Path):
+    write_sample(tmp_path, how_many=4)
+    flaw = {"subject": "deep_lift_captum", "reference": None, "reason": "not ranked: shown as published, with its flaw"}
+    scores = read_table(tmp_path, "scores")
+    row = next(row for row in scores.to_pylist() if row["example_id"] is None and row["statistic"] == "mean") | flaw
+    added = scores.from_pylist([row], schema=scores.schema)
+    pq.write_table(pa.concat_tables([scores, added]), tmp_path / "scores.parquet")
+    assert said(tmp_path, ["occlusion"])["occlusion"].endswith("tested: attention, deep_lift_captum (not ranked)")
 
 
 def test_an_audits_verdict_on_a_method_comes_first_what_failed_before_the_rest(tmp_path: Path):

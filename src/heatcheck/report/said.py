@@ -37,8 +37,9 @@ def _aggregates(folder: Path) -> Run:
 
 
 def _tested(run: Run) -> list[str]:
-    judged = {_subject(finding) for finding in _findings(run)} - {results.ALL_METHODS}
-    return sorted(judged.union(*_pairs(run)))
+    marks = _marks(run)
+    tested = marks.keys() | {_subject(finding) for finding in _findings(run)}.union(*_pairs(run))
+    return [f"{name} (not ranked)" if name in marks else name for name in sorted(tested - {results.ALL_METHODS})]
 
 
 def _pairs(run: Run) -> Pairs:
