@@ -177,7 +177,7 @@ def notes(chosen: Method, found: Explanation, delta: float | None, *, words: int
         known.append(f"{NOT_RANKED}: shown as published, with its flaw")
     elif chosen.ranked and delta is not None and delta > LARGEST_DELTA:
         known.append(f"{NOT_RANKED}: its scores do not add up to what they explain")
-    if chosen.random and words > getattr(chosen.explain, "exact", 0):  # Kernel-SHAP draws nothing for short texts
+    if chosen.draws(words):
         known.append("a method with chance in it: another seed may give other scores")
     return tuple(known)
 

@@ -149,8 +149,17 @@ def test_a_random_method_that_gives_every_word_the_same_score_has_no_stability()
 def test_budgets_that_a_method_refuses_are_left_out():
     """Half of two coalitions is one, which kernel_shap cannot draw."""
     examples = random_examples(2, longest=6)
-    rows = run(small_subject(examples), examples, "kernel_shap(samples=2)", repeats=2)
+    rows = run(small_subject(examples), examples, "kernel_shap(samples=2, exact=1)", repeats=2)
     assert {r.at for r in rows} == {None, 2, 4, 8}
+
+
+def test_where_every_coalition_is_run_no_number_of_samples_is_told():
+    examples = [Example("short", "w1 w2 w3", 0), Example("long", "w1 w2 w3 w4 w5", 1)]
+    rows = run(small_subject(examples), examples, "kernel_shap(samples=4, exact=3)", repeats=2)
+    assert {(r.setting, r.at) for r in rows if r.example_id == "short"} == {(None, None)}
+    assert [r.value for r in rows if r.example_id == "short"] == [1]
+    assert {r.at for r in rows if r.example_id == "long"} == {None, 2, 4, 8, 16}
+    assert {r.at for r in run(small_subject(examples), examples, "kernel_shap", repeats=2)} == {None}
 
 
 def test_an_audit_asks_random_methods_once_more(monkeypatch):

@@ -160,7 +160,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Predictor,
         "Same text, another seed: the same explanation?",
         "beyond the papers",
-        revision=3,
+        revision=4,
         explained=True,
     ),
     "randomisation": Experiment(

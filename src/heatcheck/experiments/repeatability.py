@@ -1,8 +1,9 @@
 """Does a method give the same ranking when it is asked again? (beyond paper 5, which runs LIME and SHAP once)
 
 1. Explain each text several times, each time with another seed.  2. Kendall τ-b between every two of the rankings; its
-   mean is the text's rank stability.  3. For methods that draw samples: the same with fewer and with more of them. The
-   ranks have settled at the first budget whose mean stability reaches 0.9 (`samples_needed`).
+   mean is the text's rank stability.  3. Where samples are drawn (Kernel-SHAP draws none for short texts): the same
+   with fewer and with more of them. The ranks have settled at the first budget whose mean stability reaches 0.9
+   (`samples_needed`).
 A run that gives every word the same score has ranked none, and cannot be compared with any. A method without randomness
 is run twice with the same seed: the scores must be equal, which is a stability of 1 whatever they are; if they are not,
 its stability is their τ. As in `agreement`, words rank by |score| and marks like [CLS] take no part.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,8 @@ class Repeat:
         own = chosen.settings().get(SAMPLES)
         usual = self.stability(chosen, self._made(name) if chosen.random else [])
         yield from self._scores(name, usual, None, None)
-        if not chosen.random or not isinstance(own, int):
+        drawn = [chosen.draws(words) for words in self.batch.words.sum(1).tolist()]
+        if not any(drawn) or not isinstance(own, int):
             return
         for samples in sorted({max(1, round(own * budget)) for budget in self.config.budgets}):
             try:
@@ -101,7 +103,7 @@ class Repeat:
             except InputError:  # too few for the method: a number that we chose, not the user
                 continue
             values = usual if samples == own else self.stability(changed)
-            yield from self._scores(name, values, SAMPLES, float(samples))
+            yield from compress(self._scores(name, values, SAMPLES, float(samples)), drawn)
 
     def stability(self, chosen: Method, made: Sequence[Float[ndarray, "B T"]] = ()) -> Float[ndarray, "B"]:
         """`made`: runs that need not be made again."""

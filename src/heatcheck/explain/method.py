@@ -35,6 +35,10 @@ class Method:
         explainer: Any = self.explain
         return vars(explainer).copy() if dataclasses.is_dataclass(explainer) else {}
 
+    def draws(self, words: int) -> bool:
+        """Of a text of so many words. One with `exact` in its settings (Kernel-SHAP) draws nothing up to there."""
+        return self.random and words > self.settings().get("exact", 0)
+
     def with_settings(self, changes: dict[str, Any], text: str) -> Method:
         check_settings(changes, self.settings(), f"Method {text!r}")
         explainer: Any = self.explain
