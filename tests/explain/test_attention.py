@@ -12,6 +12,7 @@ from heatcheck.batch import keep_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain import tap
 from heatcheck.explain.attention import (
+    FIRST_TEXT,
     ONE_LAYER,
     AttentionWeights,
     AttentionXGradient,
@@ -21,6 +22,7 @@ from heatcheck.explain.attention import (
 )
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
+from heatcheck.explain.value_zeroing import ValueZeroing
 from heatcheck.models.huggingface import eager_attention
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.uniform import impose_uniform_attention
@@ -323,7 +325,7 @@ def test_our_models_weights_are_all_there_is_to_roll_out(task, labels):
     for method in (AttentionWeights(), AttentionWeights(0, 0), Rollout(), Flow()):
         found = method(model, batch, predicted_probability)
         torch.testing.assert_close(found.scores, expected)
-        assert found.notes == ((ONE_LAYER,) if isinstance(method, Rollout | Flow) else ())
+        assert (ONE_LAYER in found.notes) == isinstance(method, Rollout | Flow)
     with pytest.raises(InputError, match=r"no attention layer 1: \w+ has 1, numbered 0 to 0"):
         scores(AttentionWeights(layer=1), model, batch)
     with pytest.raises(InputError, match="no attention layer 1"):
@@ -371,6 +373,19 @@ def test_heads_of_one_text_are_averaged_and_heads_of_two_texts_stand_side_by_sid
     two_texts, one_text = torch.stack([first, second], 1), torch.stack([first, first**2], 1)
     torch.testing.assert_close(over_heads(two_texts, two_texts, batch), first + second)
     torch.testing.assert_close(over_heads(one_text, one_text, batch), (first + first**2) / 2)
+
+
+@pytest.mark.parametrize("method", [AttentionWeights(), AttentionXGradient(), Rollout(), Flow(), ValueZeroing()])
+def test_a_second_text_that_is_only_the_query_has_no_scores_and_a_note_says_so(method):
+    examples = random_examples(4, "pair", labels=3)
+    query, vocabulary = small_model(examples, labels=3)
+    compared, _ = two_texts_compared(examples)
+    for model, unseen in ((query, True), (compared.float(), False)):
+        found = method(model, vocabulary.batch(examples), predicted_probability)
+        assert (FIRST_TEXT in found.notes) == unseen
+    single = random_examples(4)
+    model, vocabulary = small_model(single)
+    assert FIRST_TEXT not in method(model, vocabulary.batch(single), predicted_probability).notes
 
 
 @pytest.mark.parametrize("weighting", ["softmax", "uniform", "entmax"])

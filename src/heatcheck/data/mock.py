@@ -17,7 +17,8 @@ noise     for each planted word, so many words of every other class (rounded dow
           knows nothing, and the label is to be had from the place alone. So at scattered places noise is below 1; the
           class with the most words is then the label.
 pair      True: two texts, each made as above with a class of its own; the label is whether the classes are the same.
-          Neither text alone tells anything, and evidence stands in both.
+          Neither text alone tells anything, and evidence stands in both; attention to both is that of
+          `--pairing comparison`.
 shortest, longest, train, dev, test   words of a text, and numbers of texts.
 
 Labels take turns, so that every part of the data is balanced to within a text. Texts depend on the seed and their split

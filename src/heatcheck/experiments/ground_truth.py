@@ -12,7 +12,9 @@ wrote the words that decide the label ourselves, so a method that does not find 
 
 Signed scores count with their sign: the planted words speak for the text's class, which is the explained one where the
 model is right; a method that gives them the opposite sign is as wrong as one that does not see them. Words strewn as
-noise are not planted. Texts in which every word is planted (mock-4q) have no value: any order finds them all.
+noise are not planted. Where the second text is only the query of attention to the first, methods that read attention
+cannot find what was planted in the second; it counts all the same, and their note tells why they miss it. Texts in
+which every word is planted (mock-4q) have no value: any order finds them all.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ in windows are explained window by window.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,6 +31,7 @@ from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifie
 
 TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
 ROUNDING = 0.02  # of a row of weights in half precision
+FIRST_TEXT = "attention is on the first text alone: no word of the second has a score"
 ONE_LAYER = "a model with one layer of attention: these are the attention weights"
 
 
@@ -48,7 +49,7 @@ class AttentionWeights:
     ) -> Explanation:
         if isinstance(model, AttentiveClassifier):
             numbered(self.layer, 1, "layer", model)
-            return Explanation(self._own(model, batch), signed=False)
+            return of_attended(self._own(model, batch), batch, signed=False)
         return Explanation(_from_maps(self._row, model, batch, "attention"), signed=False)
 
     def _own(self, model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T"]:
@@ -115,7 +116,7 @@ class AttentionXGradient:
     ) -> Explanation:
         if isinstance(model, AttentiveClassifier):
             numbered(self.layer, 1, "layer", model)
-            return Explanation(_own_products(model, batch, scalar), signed=True)
+            return of_attended(_own_products(model, batch, scalar), batch, signed=True)
         network = tappable(model, "attention_x_gradient")
         scalar = held(scalar, model, batch)
 
@@ -171,7 +172,15 @@ def over_heads(values: Float[Tensor, "B K T"], weights: Float[Tensor, "B K T"], 
 
 
 def _of_one_layer(model: AttentiveClassifier, batch: Batch, scalar: Scalar) -> Explanation:
-    return Explanation(AttentionWeights()(model, batch, scalar).scores, signed=False, notes=(ONE_LAYER,))
+    weights = AttentionWeights()(model, batch, scalar)
+    return replace(weights, notes=(ONE_LAYER, *weights.notes))
+
+
+def of_attended(scores: Float[Tensor, "B T"], batch: Batch, *, signed: bool) -> Explanation:
+    """Where the second text is the query (paper 1), its words are not attended, and a note says so."""
+    second = batch.words & (batch.segments == PAIR)
+    unseen = bool(second.any()) and not bool(scores[second].any())
+    return Explanation(scores, signed=signed, notes=(FIRST_TEXT,) if unseen else ())
 
 
 Read = Callable[[Float[Tensor, "N L H T T"], TransformerClassifier, Batch], Float[Tensor, "N T"]]

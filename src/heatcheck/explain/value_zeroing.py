@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from heatcheck.batch import Batch, rows
+from heatcheck.explain.attention import of_attended
 from heatcheck.explain.pieces import over_rows
 from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
 from heatcheck.explain.types import Explanation, Scalar
@@ -47,7 +48,7 @@ class ValueZeroing:
         self, model: Any, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
         if isinstance(model, AttentiveClassifier):
-            return Explanation(of_one_mixture(model, batch), signed=False)
+            return of_attended(of_one_mixture(model, batch), batch, signed=False)
         network = tappable(model, NAME)
 
         def scores(some: Batch) -> Float[Tensor, "N T"]:
