@@ -172,7 +172,7 @@ BAD = {
     "labels that differ": (
         ("text", "label"),
         [("good", "happy"), ("bad", "sad")],
-        "2 with a label that is not one of negative, positive, 0, 1",
+        "label that is no class (column 'label') (rows 2, 3: first 'happy'). No row is left. Classes are: negative,",
     ),
     "no words": (
         ("text", "label"),

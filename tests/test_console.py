@@ -1,11 +1,16 @@
 """What a run prints of numbers that no test judges."""
 
+import io
 import math
+import re
 
 import pandas as pd
+import pytest
+from rich.console import Console
 from rich.progress import Progress
 
 from heatcheck import console
+from heatcheck.errors import InputError
 
 
 def printed(capsys, rows: list[dict[str, object]]) -> list[str]:
@@ -70,3 +75,26 @@ def test_work_that_may_be_over_early_has_a_shortest_and_a_longest_time():
     assert remaining(2, at_least=1) == "0:00:00 to 0:13:00"  # it has just gone on
     assert remaining(2, at_least=80) == remaining(2) == "0:13:00"
     assert remaining(0, at_least=12) == "-:--:--"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("begun", [(), ("read",), ("train",), ("read", "train")])
+def test_an_error_stands_alone_below_what_was_finished(monkeypatch, terminal, begun):
+    """Without an empty line, and without the bar of what will never be."""
+    file = io.StringIO()
+    monkeypatch.setattr(console, "ERR", Console(file=file, force_terminal=terminal, width=80, _environ={}))
+
+    def fail():
+        with console.bars() as progress:
+            for name in begun:
+                progress.task(name, 2)
+                progress.advance(2 if name == "read" else 1)
+            raise InputError("wrong")
+
+    with pytest.raises(InputError):
+        fail()
+    console.say("heatcheck: wrong", console.ERR)
+    lines = file.getvalue().rpartition("\x1b[2K")[2].splitlines()  # what is not erased
+    assert [name for name in ("read", "train") if name in "".join(lines)] == [*begun][: "read" in begun]
+    assert re.sub("\x1b.*?[a-z]", "", lines[-1]) == "heatcheck: wrong"
+    assert len(lines) == 1 + ("read" in begun)

@@ -83,6 +83,7 @@ class Bars:
         self.current: Any = None
 
     def task(self, name: str, total: float) -> None:
+        self.bars.start()
         self.current = self.bars.add_task(name, total=total)
 
     def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
@@ -113,5 +114,16 @@ def bars() -> Iterator[Bars]:
         TextColumn("{task.percentage:>3.0f}%"),
         Remaining(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=ERR) as shown:
+    shown = Progress(*columns, console=ERR)
+    try:
         yield Bars(shown)
+    except Exception:  # its sentence stands alone, not beside a bar that will never be full
+        for task in shown.tasks:
+            if not task.finished:
+                shown.remove_task(task.id)
+        raise
+    finally:
+        if shown.tasks:
+            shown.stop()
+        else:
+            shown.live.stop()  # where nothing was drawn, `stop` would add an empty line

@@ -104,7 +104,7 @@ BAD = (
     "1 with something else than text (column 'text') (row 4); "
     "1 with half a character, a lone surrogate (column 'text') (row 5); "
     "2 with no label (column 'label') (rows 6, 7); "
-    "1 with a label that is not one of neg, pos (column 'label'; --labels renames them) (row 8: 'maybe'); "
+    "1 with a label that is no class (column 'label') (row 8: 'maybe'); "
     "1 with an id that an earlier row has (row 21)"
 )
 
@@ -115,15 +115,34 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
     ids[19] = ids[18]
     data = Table("r.csv", {**data.values, "id": ids}, data.row_numbers)
     labels = {"neg": "neg", "pos": "pos"}
-    assert error(data, labels=labels) == f"r.csv: {BAD}. Correct them, or leave them out with --skip-bad-rows."
+    assert error(data, labels=labels) == (
+        f"r.csv: {BAD}. Correct them, or leave them out with --skip-bad-rows. Classes are: neg, pos. "
+        "Rename labels with --labels."
+    )
     kept = table_to_dataset(data, Columns(), name="r", labels=labels, skip_bad_rows=True)
     assert kept.notes[0] == f"Left out: {BAD}."
     assert sum(len(part) for part in kept.splits.values()) == 12
 
 
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [
+        (2, "No row is left. Classes are: c0, c1, or their numbers. Rename labels with --labels."),
+        (12, "c9, c10, c11, or their numbers."),
+        (150, "c18, c19 and 130 more, or their numbers."),
+    ],
+)
+def test_the_classes_of_a_model_stand_once_and_last(many: int, said: str) -> None:
+    names = {f"c{i}": f"c{i}" for i in range(many)}
+    numbers = {str(i): f"c{i}" for i in range(many)}
+    assert said in error(table(text=TEXTS, label=LABELS), labels={**names, **numbers})
+    renamed = error(table(text=TEXTS, label=LABELS), labels={"0": "no", "1": "yes"})
+    assert renamed.endswith("Classes are: 0, 1. Rename labels with --labels.")
+
+
 def test_the_first_label_that_is_not_known_is_named_and_case_counts() -> None:
     known = {"neg": "neg", "pos": "pos"}
-    start = "is not one of neg, pos (column 'label'; --labels renames them)"
+    start = "is no class (column 'label')"
     mixed = ["mixed", "other", *LABELS[2:]]
     assert f"2 with a label that {start} (rows 2, 3: first 'mixed'). Correct them" in error(
         table(text=TEXTS, label=mixed), labels=known

@@ -21,9 +21,10 @@ from heatcheck.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no file can then store
 ALL_TRAIN = "Every row is called train"  # how a note begins
-NOT_A_CLASS = "a label that is not one of"  # how a problem begins
+NOT_A_CLASS = "a label that is no class"  # how a problem begins
 LABEL_SHOWN = 40  # characters: a wrong column may hold whole texts
 ROWS_NAMED = 5  # how many bad rows of a kind an error names
+CLASSES_NAMED = 20
 Labels = Mapping[str, str]  # value in the file -> class name; the classes stand in this order
 
 
@@ -139,7 +140,8 @@ def _good_rows(
     if not skip_bad_rows or not good:
         them = "it" if sum(map(len, bad.values())) == 1 else "them"
         advice = f"Correct {them}, or leave {them} out with --skip-bad-rows." if good else "No row is left."
-        raise InputError(f"{table.name}: {found}. {advice}")
+        classes = _classes(labels) if labels and any(kind.startswith(NOT_A_CLASS) for kind in bad) else ""
+        raise InputError(f"{table.name}: {found}. {advice}{classes}")
     return good, f"Left out: {found}."
 
 
@@ -156,7 +158,7 @@ def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) 
     if _SURROGATE.search(row.id):
         return _half_a_character("id")
     if labels is not None and row.label not in labels:
-        return f"{NOT_A_CLASS} {', '.join(labels)} (column {columns.label!r}; --labels renames them)"
+        return f"{NOT_A_CLASS} (column {columns.label!r})"
     if row.split == "?":
         return f"a split that is not train, dev or test (column {columns.split!r})"
     return "an id that an earlier row has" if row.id in seen else None
@@ -184,6 +186,14 @@ def _counted(bad: Mapping[str, Sequence[Row]], labels: Labels | None) -> str:
         for kind, rows in bad.items()
     ]
     return f"{total} {'row' if total == 1 else 'rows'} cannot be used: {'; '.join(kinds)}"
+
+
+def _classes(labels: Labels) -> str:
+    """A sentence. Of a model's class the number may stand in a file, too."""
+    known = [value for value, name in labels.items() if value == name or name not in labels]
+    more = f" and {len(known) - CLASSES_NAMED:,} more" if len(known) > CLASSES_NAMED else ""
+    numbers = ", or their numbers" if len(known) < len(labels) else ""
+    return f" Classes are: {', '.join(known[:CLASSES_NAMED])}{more}{numbers}. Rename labels with --labels."
 
 
 def _first_label(rows: Sequence[Row], labels: Labels) -> str:
