@@ -83,6 +83,11 @@ def test_a_guide_must_help_and_fails_below_one_point(value: float, half: float, 
     finding = one(*others, mean("guided_f1_difference", value, half, "base", "uniform"))
     assert finding.outcome == outcome
     assert finding.threshold == (0.01 if outcome == "fails" else 0.0)
+    assert finding.finding.endswith(
+        "texts and all seeds. Other guides: weights learned by itself 0.200 [0.190, 0.210], an adversary's attention "
+        "0.200 [0.190, 0.210], LIME 0.200 [0.190, 0.210]."
+    )
+    assert "Other guides" not in one(mean("guided_f1_difference", value, half, "base", "uniform")).finding
 
 
 def adversary(*points: tuple[float, float, float], setting: str = "seed 50", half: float = 0.004) -> list[Score]:
@@ -134,7 +139,8 @@ def test_an_adversary_must_go_farther_than_other_seeds_do() -> None:
     seeds = [mean("seed_jsd", 0.48, 0.03, "attention", "seed 1"), mean("seed_jsd", 0.3, 0.01, "attention", "seed 2")]
     finding = one(*rows, *seeds, mean("seed_jsd", 0.39, 0.3, "attention", "all seeds"))
     assert finding.outcome == "cannot tell"
-    assert "far is beyond 0.51" in finding.finding
+    assert finding.finding.endswith("far is beyond 0.51, which another seed alone may reach.")
+    assert one(*adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.2))).finding.endswith("far is beyond 0.40.")
     assert finding.measure == "trained_adversary_jsd"
 
 
@@ -247,6 +253,23 @@ def test_adversaries_that_gave_up_imitating_prove_no_faithfulness() -> None:
     finding = one(*attefa(1.0, 0.99, half=0.001))
     assert finding.outcome == "cannot tell"
     assert "gave up imitating" in finding.meaning
+
+
+def test_of_adversaries_that_gave_up_alike_the_better_as_published_is_named() -> None:
+    published = [
+        mean("attefa", value, 0.01, "base", seed, setting="published")
+        for seed, value in (("seed 1", 0.9), ("seed 2", 0.3))
+    ]
+    assert "The best of 2 adversaries (seed 2) has 1.00" in one(*attefa(1.0, 1.0), *published).finding
+
+
+def test_of_several_base_models_the_adversary_names_its_own() -> None:
+    other = [
+        mean("attefa", 0.2, 0.01, "seed 7", "seed 1", setting="relative"),
+        mean("attefa_jsd", 0.6, 0.01, "seed 7", "seed 1"),
+    ]
+    assert "adversaries (seed 1, against the model of seed 7) has" in one(*attefa(0.9), *other).finding
+    assert "adversaries (seed 1, against this model) has" in one(*attefa(0.1), *other).finding
 
 
 def test_an_adversary_that_did_not_move_attention_proves_no_faithfulness() -> None:

@@ -1,8 +1,9 @@
-"""What a step's key holds."""
+"""What a step's key holds, and what a run says of the models that it trains."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,18 @@ import heatcheck
 from heatcheck.experiments.agreement import AgreementConfig
 from heatcheck.experiments.guided_mlp import GuidedConfig
 from heatcheck.experiments.randomisation import RandomisationConfig
+from heatcheck.experiments.seed_variance import SeedConfig
 from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.experiments.trained.jobs import Training
+from heatcheck.experiments.trained_adversary import AdversaryConfig
 from heatcheck.explain import packages, plugins
 from heatcheck.models.fit import Recipe
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
+from heatcheck.progress import Silent
+from heatcheck.request import Request
+from heatcheck.results import read_run
+from heatcheck.runner import execute
 from tests.toys import write_reviews
 
 LENGTHS = """
@@ -90,3 +97,35 @@ def test_only_adversaries_of_transformers_are_trained_anew():
 
     assert revision(TransformerSpec("minilm"), Imitation()) == 2
     assert revision(TransformerSpec("minilm"), None) == revision(ModelSpec(), Imitation()) == 1
+
+
+class Heard(Silent):
+    """Keeps what was said."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+
+def test_models_that_are_needed_are_announced_and_their_time_is_their_own(tmp_path):
+    sweep = AdversaryConfig(lambdas=(0.0, 0.1, 1.0), seeds=(1, 2), epochs=1, stop_at=0.0)
+    request = Request(
+        data=str(write_reviews(tmp_path / "reviews.csv", 60)),
+        spec=ModelSpec("mlp", embedding_width=8, hidden=4),
+        recipe=Recipe(epochs=1, vectors="none"),
+        experiments=("trained_adversary", "seed_variance"),
+        configs={"trained_adversary": sweep, "seed_variance": SeedConfig((1, 2))},
+    )
+    heard = Heard()
+    folder = execute(request, tmp_path / "run", progress=heard)
+    (said,) = [sentence for sentence in heard.sentences if sentence.startswith("Models that are needed: ")]
+    assert "up to 6 for trained_adversary" in said  # four, as it turns out
+    assert "2 for seed_variance" in said
+    assert said.count("up to") == 1
+    about = read_run(folder)
+    assert any(note.endswith("Not tried: 1.") for note in about["notes"])
+    assert about["durations"]["other models"] > 0
+    plain = replace(request, experiments=("performance",), configs={})
+    assert "other models" not in read_run(execute(plain, tmp_path / "plain"))["durations"]

@@ -136,9 +136,14 @@ class Work:
 
     def _announced(self) -> str:
         """How many models are to be trained for what: some are for marks that stand beside a test's own."""
-        planned = {name: (EXPERIMENTS[name].models, config) for name, config in self.configs.items()}
-        counts = {name: len(list(models(self.subject, c, {}))) for name, (models, c) in planned.items() if models}
-        return "Models that are needed: " + ", ".join(f"{many} for {name}" for name, many in counts.items()) + "."
+        counts = []
+        for name, config in self.configs.items():
+            if models := EXPERIMENTS[name].models:
+                may_stop = getattr(config, "stop_at", None) is not None
+                whole = replace(config, stop_at=None) if may_stop else config
+                many = len(list(models(self.subject, whole, {})))
+                counts.append(f"{'up to ' if may_stop else ''}{many} for {name}")
+        return f"Models that are needed: {', '.join(counts)}."
 
     @property
     def special_tokens(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -261,3 +262,18 @@ def test_strip_stretches_to_the_whole_interval() -> None:
     assert '<line x1="4.0" x2="296.0" y1="14" y2="14" class="band">' in drawn
     assert '<line x1="208.4" x2="208.4" y1="6" y2="22" class="estimate">' in drawn
     assert all(f">{end}</text>" in drawn for end in ("−0.5", "1.5"))
+
+
+@pytest.mark.parametrize("threshold", [-0.061, 0.0, 0.5, 1.0])
+def test_the_labels_of_a_strip_keep_apart(threshold: float) -> None:
+    """A letter is up to 7 wide, and half a letter at least is left free."""
+    drawn = strip_drawing(Measure("m", "m", -0.061, 1), 0.5, None, None, threshold)
+    found = re.findall(r'<text x="([\d.]+)" y="39" text-anchor="(\w+)">([^<]+)</text>', drawn)
+    places = []
+    for x, anchor, text in found:
+        width = 7 * len(text)
+        left = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        places.append((left, left + width))
+    first, second, third = sorted(places)
+    assert second[0] - first[1] >= 3.5
+    assert third[0] - second[1] >= 3.5
