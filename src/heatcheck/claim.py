@@ -1,7 +1,8 @@
 """Whose is an output folder? One run's, and a run is never lost to another or to wrong input.
 
 A run holds a lock on its folder, which the system releases when the process ends in whatever way. So a run that was
-killed can be told from one that is under way: the first gives way to another run, the second does not.
+killed can be told from one that is under way: the first gives way to another run, the second does not. The lock's file
+stays in the folder: were it removed, one who waits for it and one who comes later would hold two files of one name.
 """
 
 from __future__ import annotations
