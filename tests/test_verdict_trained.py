@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -10,9 +11,13 @@ import pandas as pd
 import pytest
 
 from heatcheck.findings import Estimate, Finding
+from heatcheck.report.measures import measure
+from heatcheck.report.verdict import _strip
 from heatcheck.results import Score
-from heatcheck.verdict import verdict
+from heatcheck.verdict import TESTS, verdict
 from heatcheck.verdict_adversaries import as_in_verdict, best_liar
+from heatcheck.verdict_checks import RANDOMISED, REPEATED
+from heatcheck.verdict_methods import AGREEMENT
 from heatcheck.verdict_trained import judge_trained
 
 LN2 = 0.6931
@@ -286,6 +291,33 @@ def test_where_the_model_says_nearly_the_same_to_every_text_nothing_can_be_told(
     assert "says nearly the same to every text" in finding.meaning
     assert "0.003" in finding.meaning
     assert one(*attefa(relative, uninformed=0.06)).outcome != "cannot tell"
+
+
+UNINFORMED = mean("trained_adversary_uninformed_tvd", 0.01, 0.001, "attention", "the same answer")
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        needed(0.138, 0.03),
+        one(mean("guided_f1_difference", 0.138, 0.03, "base", "uniform")),
+        one(*adversary((0.0, 0.02, 0.1), (1.0, 0.158, 0.6))),  # a price
+        one(*adversary((0.0, 0.234, 0.02), (1.0, 0.45, 0.6))),  # no imitation
+        one(*adversary((0.0, 0.02, 0.1), (1.0, 0.158, 0.6)), UNINFORMED),
+        one(*adversary((0.0, 0.02, 0.1), (1.0, 0.03, 0.0123))),  # nobody far
+        one(*attefa(0.0823)),
+    ],
+    ids=lambda finding: finding.measure,
+)
+def test_a_card_gives_a_number_with_the_digits_of_its_sentence(finding: Finding) -> None:
+    card = re.sub("<.*?>", "", str(_strip(vars(finding)))).partition("]")[0]
+    assert f"{card}]" in finding.finding
+
+
+@pytest.mark.parametrize("test", [*TESTS, REPEATED, RANDOMISED, AGREEMENT], ids=lambda test: test.measure)
+def test_every_test_writes_its_measure_with_the_digits_of_the_report(test: Any) -> None:
+    digits = measure(test.measure).digits
+    assert set(re.findall(r"(?:value|low|high):\.(\d)f", test.finding)) == {str(digits)}
 
 
 def test_differences_add_their_intervals_in_quadrature() -> None:

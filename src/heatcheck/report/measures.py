@@ -11,7 +11,8 @@ from heatcheck.findings import LN2
 class Measure:
     """`name` for a newcomer, `short` for a table; `compares` are the methods whose heatmaps show what it says.
 
-    `scale` says what the ends mean, where a reader would take them for something else.
+    `scale` says what the ends mean, where a reader would take them for something else. `digits`: behind the point, in
+    the verdict's sentences and so on its cards.
     `by_method`: a text has a value for each method, pair of methods or trained model, so that there is no one number of
     the text, other than that of all methods together.
     """
@@ -23,17 +24,18 @@ class Measure:
     compares: tuple[str, ...] = ("attention",)
     by_method: bool = False
     scale: str = ""
+    digits: int = 2
 
 
-def _by_method(name: str, short: str, low: float, high: float) -> Measure:
-    return Measure(name, short, low, high, (), by_method=True)
+def _by_method(name: str, short: str, low: float, high: float, digits: int = 2) -> Measure:
+    return Measure(name, short, low, high, (), by_method=True, digits=digits)
 
 
 MEASURES = {
     "tau_gradient": Measure("attention and gradients", "τ attention–gradient", -1, 1, ("attention", "gradient")),
     "tau_loo": Measure("attention and leave-one-out", "τ attention–LOO", -1, 1, ("attention", "leave_one_out")),
     "tau_gradient_loo": Measure("gradients and leave-one-out", "τ gradient–LOO", -1, 1, ("gradient", "leave_one_out")),
-    "permutation_tvd": Measure("output change when attention is shuffled", "shuffle TVD", 0, 1),
+    "permutation_tvd": Measure("output change when attention is shuffled", "shuffle TVD", 0, 1, digits=3),
     "adversarial_jsd": Measure(
         "distance to the adversarial attention", "ε-max JSD", 0, LN2, ("attention", "adversarial_attention")
     ),
@@ -65,7 +67,7 @@ MEASURES = {
     # The trained tests: a value for each of several models.
     "predicted_class": _by_method("predicted class, by number", "predicted class", 0, 1),
     "uniform_f1": _by_method("F1 with and without attention", "F1", 0, 1),
-    "uniform_f1_difference": _by_method("F1 that attention adds", "F1 that attention adds", -0.2, 0.2),
+    "uniform_f1_difference": _by_method("F1 that attention adds", "F1 that attention adds", -0.2, 0.2, 3),
     "uniform_balanced_accuracy": _by_method("mean recall with and without attention", "balanced accuracy", 0, 1),
     "uniform_jsd": _by_method("distance of attention to equal weights", "uniform JSD", 0, LN2),
     "uniform_tvd": _by_method("output change with equal weights", "uniform TVD", 0, 1),
@@ -74,12 +76,14 @@ MEASURES = {
     "seed_tvd": _by_method("output change with another seed", "seed TVD", 0, 1),
     "guided_f1": _by_method("F1 of the guided network", "F1", 0, 1),
     "guided_adversary_jsd": _by_method("distance to the guiding adversary’s attention", "guide’s JSD", 0, LN2),
-    "guided_f1_difference": _by_method("F1 that a guide adds", "F1 that attention adds as a guide", -0.2, 0.2),
+    "guided_f1_difference": _by_method("F1 that a guide adds", "F1 that attention adds as a guide", -0.2, 0.2, 3),
     "guided_balanced_accuracy": _by_method("mean recall of the guided network", "balanced accuracy", 0, 1),
-    "trained_adversary_uninformed_tvd": _by_method("output change of one who has read nothing", "uninformed TVD", 0, 1),
+    "trained_adversary_uninformed_tvd": _by_method(
+        "output change of one who has read nothing", "uninformed TVD", 0, 1, 3
+    ),
     "trained_adversary_jsd": _by_method("distance to the trained adversary’s attention", "trained JSD", 0, LN2),
-    "trained_adversary_tvd": _by_method("output change of the trained adversary", "trained TVD", 0, 1),
-    "trained_adversary_price": _by_method("output change that lying costs", "price of lying (TVD)", 0, 0.2),
+    "trained_adversary_tvd": _by_method("output change of the trained adversary", "trained TVD", 0, 1, 3),
+    "trained_adversary_price": _by_method("output change that lying costs", "price of lying (TVD)", 0, 0.2, 3),
     "trained_adversary_f1": _by_method("F1 of the trained adversary", "F1", 0, 1),
     "trained_adversary_best_f1": _by_method("best F1 of an adversary that is far", "best F1", 0, 1),
     "trained_adversary_area": _by_method("mean output change along the curve", "area under the curve", 0, 1),

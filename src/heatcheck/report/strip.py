@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from heatcheck.report.figures import figure
 from heatcheck.report.markup import Markup, tag
 from heatcheck.report.measures import Measure
 
@@ -45,7 +44,7 @@ def _threshold(at: Callable[[float], float], threshold: float | None, ends: tupl
     """Its label keeps away from those of the ends, which stand at the same height."""
     if threshold is None:
         return None
-    name = f"threshold {figure(threshold)}"
+    name = f"threshold {threshold:.2g}"
     left, right = ((len(end) + 1.5 + len(name) / 2) * _LETTER for end in ends)
     middle = min(max(at(threshold), _LEFT + left), _RIGHT - right)
     return tag("g", _upright(at(threshold), 11, "threshold"), _label(middle, "middle", name))

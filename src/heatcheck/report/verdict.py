@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from heatcheck.report.figures import figure, interval, plain
+from heatcheck.findings import Number
+from heatcheck.report.figures import plain
 from heatcheck.report.markup import Markup, join, tag
-from heatcheck.report.measures import measure
+from heatcheck.report.measures import Measure, measure
 from heatcheck.report.source import Run
 from heatcheck.report.strip import strip_drawing
 
@@ -93,15 +94,17 @@ def _strip(finding: dict[str, Any]) -> Markup | None:
     about = measure(str(finding.get("measure", "")))
     return tag(
         "div",
-        _reading(about.short, value, low, high),
+        _reading(about, value, low, high),
         strip_drawing(about, value, low, high, threshold),
         class_="strip",
     )
 
 
-def _reading(short: str, value: float, low: float | None, high: float | None) -> Markup:
-    bounds = f" {interval(low, high)}" if low is not None and high is not None else ""
-    return tag("p", tag("strong", figure(value)), bounds, tag("span", short), class_="reading")
+def _reading(about: Measure, value: float, low: float | None, high: float | None) -> Markup:
+    """As in the sentence below it."""
+    written = [None if number is None else f"{Number(number):.{about.digits}f}" for number in (value, low, high)]
+    bounds = f" [{written[1]}, {written[2]}]" if None not in written else ""
+    return tag("p", tag("strong", written[0]), bounds, tag("span", about.short), class_="reading")
 
 
 def _number(value: object) -> float | None:
