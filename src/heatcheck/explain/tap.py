@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional
 
-from heatcheck.batch import TOKEN_FIELDS, Batch, rows
+from heatcheck.batch import TOKEN_FIELDS, Batch, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
-from heatcheck.models.huggingface import HuggingFaceClassifier, Windows, padding_first
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.inputs import Windows, equally_long, padding_first, regrouped
 from heatcheck.models.softmax import Tap as Tap
 
 WEIGHTS_AT_ONCE = 1 << 26  # attention weights that one pass may keep, over all layers and heads: 256 MB
@@ -22,8 +24,9 @@ MAPS = 144  # layers × heads of a transformer that does not say: BERT's
 
 
 def tappable(model: object, method: str) -> HuggingFaceClassifier:
-    """The model, if its network can be watched."""
+    """The model, if its network can be watched and has one attention to watch."""
     if isinstance(model, HuggingFaceClassifier):
+        model.check_one_attention()
         return model
     raise InputError(
         f"{method} needs a Hugging Face transformer or one of heatcheck's own attention models, which "
@@ -57,14 +60,28 @@ Scores = Callable[[Batch], Float[Tensor, "N T"]]
 def per_window(scores: Scores, model: object, batch: Batch, most: int = TOKENS_AT_ONCE) -> Float[Tensor, "B T"]:
     """`scores(batch)`, in pieces that fit into memory, where texts that the model reads in windows are scored window by
     window: a token's score is the mean over the windows that hold it."""
-    windows = model.windows(batch) if isinstance(model, HuggingFaceClassifier) else None
+    network = model if isinstance(model, HuggingFaceClassifier) else None
+    windows = network.windows(batch) if network else None
+    cut = batch if windows is None else _cut(batch, windows)
+    alike = _of_one_length(scores) if network and network.side == "none" else scores
+    found = in_pieces(alike, cut, min(most, tokens_at_once(model, cut)))
     if windows is None:
-        return in_pieces(scores, batch, min(most, tokens_at_once(model, batch)))
-    index, cut = (windows.row[:, None], windows.place), _cut(batch, windows)
-    found = in_pieces(scores, cut, min(most, tokens_at_once(model, cut)))
+        return found
+    index = (windows.row[:, None], windows.place)
     total = found.new_zeros(windows.shape).index_put(index, found * windows.mask, accumulate=True)
     held = found.new_zeros(windows.shape).index_put(index, windows.mask.to(found), accumulate=True)
     return total / held.clamp(min=1)
+
+
+def _of_one_length(scores: Scores) -> Scores:
+    """Of texts without padding, for models that read it: their attention is over the text alone."""
+
+    def alike(batch: Batch) -> Float[Tensor, "N T"]:
+        groups, length = equally_long(batch.mask), batch.mask.shape[1]
+        found = [scores(trim(rows(batch, group))) for group in groups]
+        return regrouped([functional.pad(part, (0, length - part.shape[1])) for part in found], groups)
+
+    return alike
 
 
 def tokens_at_once(model: object, batch: Batch) -> int:

@@ -1,8 +1,8 @@
 """Any Hugging Face sequence classifier, entered at its word embeddings.
 
 Batches are padded on the right everywhere in heatcheck. A model that reads its last token (decoders, XLNet) wants its
-padding on the left, or it would classify a pad: which side a model wants is found by trying (`pads_left`), and the
-rows are turned around inside.
+padding on the left, or it would classify a pad; one that mixes tokens without a mask (FNet, ConvBERT) wants none. What
+a model wants is found by trying (`padding_side`): inside, rows are turned around, or run in groups of one length.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
-from heatcheck.batch import PAIR, Batch
+from heatcheck.batch import Batch
 from heatcheck.errors import InputError
+from heatcheck.models.entrance import entered, is_encoder_decoder
+from heatcheck.models.inputs import Inputs, Windows, equally_long, padding_first, regrouped
 from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.softmax import Tap
 from heatcheck.models.tokens import TokenTypes
+
+Side = Literal["right", "left", "none"]
 
 
 @final
@@ -47,8 +51,12 @@ class HuggingFaceClassifier(nn.Module):
         self.pad_id, self.mask_id, self.max_length = pad_id, mask_id, max_length
         self.types = types  # how it tells two texts apart, if it does
         self.takes = frozenset(inspect.signature(network.forward).parameters)
-        self.left = pads_left(self)
+        self.side: Side = padding_side(self)
         self.reads_one = reads_one(self)
+
+    @property
+    def left(self) -> bool:
+        return self.side == "left"
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
         embeddings: Tensor = self.network.get_input_embeddings()(batch.token_ids)
@@ -61,24 +69,26 @@ class HuggingFaceClassifier(nn.Module):
         return distribution(self.kind, logits)
 
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
-        windows = self.windows(batch)
-        if windows is None:
-            logits: Tensor = self._run(embeddings, batch.mask, self._types(batch)).logits
-            return logits
-        return windows.mean(self._run(*windows.take(embeddings, self._types(batch))).logits)
+        windows, inputs = self.windows(batch), self.inputs(embeddings, batch)
+        groups = self.groups(inputs.mask)
+        logits = regrouped([self._run(part).logits for part in self._parts(inputs, groups)], groups)
+        return logits if windows is None else windows.mean(logits)
 
     def logits_and_maps(
         self, embeddings: Float[Tensor, "B T E"], batch: Batch
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
-        windows = self.windows(batch)
+        self.check_one_attention()
+        windows, inputs = self.windows(batch), self.inputs(embeddings, batch)
+        groups, length = self.groups(inputs.mask), inputs.mask.shape[1]
         with eager_attention(self.network):
-            if windows is None:
-                return self._with_maps(embeddings, batch.mask, self._types(batch))
-            logits, maps = self._with_maps(*windows.take(embeddings, self._types(batch)))
-        return windows.mean(logits), windows.spread(maps)
+            parts = [self._with_maps(part) for part in self._parts(inputs, groups)]
+        logits = regrouped([part[0] for part in parts], groups)
+        maps = regrouped([functional.pad(m, (0, length - m.shape[-1]) * 2) for _, m in parts], groups)
+        return (logits, maps) if windows is None else (windows.mean(logits), windows.spread(maps))
 
     def readout(self, batch: Batch) -> Int[Tensor, "B"]:
         """The first token, or the last if the model reads that."""
+        self.check_one_attention()
         if not self.reads_one:
             raise InputError(
                 f"{type(self.network).__name__} decides from the states of all tokens, so that no single row of its "
@@ -91,36 +101,37 @@ class HuggingFaceClassifier(nn.Module):
         longest = int(batch.mask.sum(1).max()) if len(batch) else 0
         return Windows.of(batch, self.max_length) if longest > self.max_length else None
 
-    def _types(self, batch: Batch) -> Int[Tensor, "B T"] | None:
-        return None if self.types is None else self.types(batch)
+    def inputs(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Inputs:
+        """What the network reads: rows, or the windows of long ones."""
+        types = None if self.types is None else self.types(batch)
+        inputs, windows = Inputs(embeddings, batch.mask, batch.token_ids, types), self.windows(batch)
+        return inputs if windows is None else windows.take(inputs)
 
-    def _run(
-        self,
-        embeddings: Float[Tensor, "B T E"],
-        mask: Bool[Tensor, "B T"],
-        types: Int[Tensor, "B T"] | None = None,
-        *,
-        maps: bool = False,
-    ) -> Any:
+    def groups(self, mask: Bool[Tensor, "B T"]) -> list[Int[Tensor, "N"]]:
+        """Which rows are run together."""
+        return equally_long(mask) if self.side == "none" else [torch.arange(len(mask), device=mask.device)]
+
+    def _parts(self, inputs: Inputs, groups: list[Int[Tensor, "N"]]) -> Iterator[Inputs]:
+        for rows in groups:
+            yield inputs.of_one_length(rows) if self.side == "none" else inputs
+
+    def _run(self, inputs: Inputs, *, maps: bool = False) -> Any:
         if self.left:
-            order = padding_first(mask)
-            embeddings = embeddings.gather(1, order[..., None].expand_as(embeddings))
-            mask, types = mask.gather(1, order), None if types is None else types.gather(1, order)
-        inputs: dict[str, Any] = {"inputs_embeds": embeddings, "attention_mask": mask.long()}
-        if types is not None:
-            inputs["token_type_ids"] = types
+            inputs = inputs.padded_in_front()
+        given: dict[str, Any] = {"attention_mask": inputs.mask.long()}
+        if inputs.types is not None:
+            given["token_type_ids"] = inputs.types
         if self.left and "position_ids" in self.takes:
-            inputs["position_ids"] = (mask.long().cumsum(1) - 1).clamp(min=0)
+            given["position_ids"] = (inputs.mask.long().cumsum(1) - 1).clamp(min=0)
         if "global_attention_mask" in self.takes:  # Longformer's own default, which it makes of ids
-            first = torch.zeros_like(mask, dtype=torch.long)
-            first[:, 0] = 1
-            inputs["global_attention_mask"] = first
-        with lent_padding(self.network.config, self.pad_id):
-            return self.network(**inputs, output_attentions=True) if maps else self.network(**inputs)
+            given["global_attention_mask"] = torch.zeros_like(inputs.mask, dtype=torch.long)
+            given["global_attention_mask"][:, 0] = 1
+        if maps:
+            given["output_attentions"] = True
+        with lent_padding(self.network.config, self.pad_id), entered(self.network, inputs) as text:
+            return self.network(**text, **given)
 
-    def _with_maps(
-        self, embeddings: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], types: Int[Tensor, "B T"] | None
-    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
+    def _with_maps(self, inputs: Inputs) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
         """In training the maps are those before dropout: what is left of a distribution is none."""
         seen: list[Tensor] = []
 
@@ -128,10 +139,18 @@ class HuggingFaceClassifier(nn.Module):
             seen.append(weights)
             return weights
 
-        with Tap(mask.shape[1], keep) if self.network.training else contextlib.nullcontext():
-            found = self._run(embeddings, mask, types, maps=True)
+        with Tap(inputs.mask.shape[1], keep) if self.network.training else contextlib.nullcontext():
+            found = self._run(inputs, maps=True)
         whole = self.network.training and len(seen) == len(found.attentions or ())
-        return found.logits, self._maps(seen if whole else found.attentions, mask)
+        return found.logits, self._maps(seen if whole else found.attentions, inputs.mask)
+
+    def check_one_attention(self) -> None:
+        if is_encoder_decoder(self.network):
+            raise InputError(
+                f"{type(self.network).__name__} has three attentions (of its encoder, of its decoder, and between "
+                "them), so that no single row of weights stands for the text. Choose methods without attention, such "
+                "as integrated_gradients or leave_one_out."
+            )
 
     def _maps(self, layers: Sequence[Any] | None, mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B L H T T"]:
         if not layers or any(layer is None for layer in layers):
@@ -148,11 +167,6 @@ class HuggingFaceClassifier(nn.Module):
             maps = maps.gather(-2, back[..., :, None].expand(maps.shape))
         both = mask[:, None, None, :, None] & mask[:, None, None, None, :]
         return maps.masked_fill(~both, 0)
-
-
-def padding_first(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Each row's positions with the padding in front, the tokens behind it in their order."""
-    return torch.sort(mask.to(torch.uint8), dim=1, stable=True).indices
 
 
 @contextlib.contextmanager
@@ -180,35 +194,41 @@ def eager_attention(network: Any) -> Iterator[None]:
         network.set_attn_implementation(before)
 
 
+def trial(model: HuggingFaceClassifier, pads: int = 0) -> Inputs:
+    """Three words, of which an encoder-decoder's last is its <eos>, and padding behind them."""
+    table = model.network.get_input_embeddings()
+    token_ids = functional.pad(model.ordinary_ids[:3], (0, pads))[None].to(table.weight.device)
+    if is_encoder_decoder(model.network):
+        token_ids[:, 2] = model.network.config.eos_token_id
+    return Inputs(table(token_ids), torch.arange(3 + pads, device=token_ids.device)[None] < 3, token_ids)
+
+
 @torch.no_grad()
-def pads_left(model: HuggingFaceClassifier) -> bool:
-    """Does padding belong on the left? On the wrong side it changes the output of a three-token text; where neither
-    side does, beyond rounding, it is on the right. A model that both sides change cannot be run in batches."""
-    device = model.network.get_input_embeddings().weight.device
-    token_ids = torch.cat([model.ordinary_ids[:3], torch.zeros(2, dtype=torch.long)])[None].to(device)
-    embeddings, mask = model.network.get_input_embeddings()(token_ids), torch.arange(5, device=device)[None] < 3
-    changes = {}
-    for left in (False, True):
-        model.left = left
-        alone, padded = (model._run(embeddings[:, :n], mask[:, :n]).logits for n in (3, 5))
-        changes[left] = float((alone - padded).abs().max())
-    rounding: float = torch.finfo(alone.dtype).eps ** 0.5 * float(alone.abs().max())
-    if min(changes.values()) > rounding:
-        raise InputError(
-            f"{type(model.network).__name__} gives another output for a text with padding behind or in front of it, so "
-            "that texts cannot be run together. Audit it as a black box: --model python:module:function."
-        )
-    return changes[False] > rounding
+def padding_side(model: HuggingFaceClassifier) -> Side:
+    """Where does padding belong? On the wrong side it changes the output of a three-token text; where neither side
+    does, beyond rounding, it is on the right; where both do, nowhere."""
+    sides: tuple[Side, ...] = ("right", "left", "none")
+    for side in sides:
+        model.side = side
+        text, other = trial(model), trial(model, 0 if side == "none" else 2)
+        if side == "none":  # what else can change it is the company of another text
+            other = other.at(torch.tensor([[0], [0]]), torch.tensor([[0, 1, 2], [1, 0, 2]]))
+        alone, changed = model._run(text).logits, model._run(other).logits[:1]
+        if float((alone - changed).abs().max()) <= torch.finfo(alone.dtype).eps ** 0.5 * float(alone.abs().max()):
+            return side
+    raise InputError(
+        f"{type(model.network).__name__} gives another output for a text beside another one, so that texts cannot be "
+        "run together. Audit it as a black box: --model python:module:function."
+    )
 
 
 def reads_one(model: HuggingFaceClassifier) -> bool:
     """Is the class read from one token's last state? Some take the mean over all: ModernBERT may. A network that hides
     its body is taken at its word."""
-    embeddings = model.network.get_input_embeddings()
-    token_ids = model.ordinary_ids[:3][None].to(embeddings.weight.device)
-    entered = embeddings(token_ids).detach().requires_grad_()
+    text = trial(model)
+    entering = text._replace(embeddings=text.embeddings.detach().requires_grad_())
     with torch.enable_grad(), last_states(model.network) as seen:
-        logit = model._run(entered, torch.ones_like(token_ids, dtype=torch.bool)).logits[0, 0]
+        logit = model._run(entering).logits[0, 0]
         slope = torch.autograd.grad(logit, seen[0], allow_unused=True)[0] if seen and seen[0].dim() == 3 else None
     return slope is None or int(slope[0].any(-1).sum()) <= 1
 
@@ -222,65 +242,3 @@ def last_states(network: Any) -> Iterator[list[Tensor]]:
         yield seen
     finally:
         hook.remove()
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Overlapping pieces of long texts. Each holds all marks and the whole second text, and a stretch of the first."""
-
-    row: Int[Tensor, "W"]  # the row that a window is from
-    place: Int[Tensor, "W S"]  # its positions in that row, padded on the right
-    mask: Bool[Tensor, "W S"]
-    shape: tuple[int, int]
-
-    @staticmethod
-    def of(batch: Batch, max_length: int) -> Windows:
-        rows, places = [], []
-        for row in range(len(batch)):
-            for place in window_positions(batch, row, max_length):
-                rows.append(row)
-                places.append(place)
-        lengths = torch.tensor([len(p) for p in places])
-        device = batch.token_ids.device
-        padded = nn.utils.rnn.pad_sequence(places, batch_first=True).to(device)
-        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).to(device)
-        return Windows(torch.tensor(rows, device=device), padded, mask, (len(batch), batch.token_ids.shape[1]))
-
-    def take(
-        self, embeddings: Float[Tensor, "B T E"], types: Int[Tensor, "B T"] | None
-    ) -> tuple[Float[Tensor, "W S E"], Bool[Tensor, "W S"], Int[Tensor, "W S"] | None]:
-        index = (self.row[:, None], self.place)
-        return embeddings[index], self.mask, None if types is None else types[index]
-
-    def mean(self, values: Float[Tensor, "W C"]) -> Float[Tensor, "B C"]:
-        total = values.new_zeros(self.shape[0], values.shape[1]).index_add(0, self.row, values)
-        return total / torch.bincount(self.row, minlength=self.shape[0])[:, None]
-
-    def spread(self, maps: Float[Tensor, "W L H S S"]) -> Float[Tensor, "B L H T T"]:
-        """Onto the whole text: a token's row is the mean over the windows that hold it."""
-        n, length = self.shape
-        whole = maps.new_zeros(n, length, length, *maps.shape[1:3])
-        index = (self.row[:, None, None], self.place[:, :, None], self.place[:, None, :])
-        real = (self.mask[:, :, None] & self.mask[:, None, :])[..., None, None]
-        whole = whole.index_put(index, maps.permute(0, 3, 4, 1, 2) * real, accumulate=True)
-        held = maps.new_zeros(n, length).index_put((self.row[:, None], self.place), self.mask.to(maps), accumulate=True)
-        return (whole / held.clamp(min=1)[:, :, None, None, None]).permute(0, 3, 4, 1, 2)
-
-
-def window_positions(batch: Batch, row: int, max_length: int) -> Iterator[Int[Tensor, "S"]]:
-    """Each window's positions. Neighbours overlap by half, so that every word is seen with words on both sides."""
-    real = batch.mask[row].cpu()
-    stays = real & (batch.special[row] | (batch.segments[row] == PAIR)).cpu()
-    moving = (real & ~stays).nonzero().squeeze(1)
-    room = max_length - int(stays.sum())
-    if room < 1:
-        raise InputError(
-            f"Text {batch.example_ids[row]!r}: its second text alone fills the model's {max_length} tokens. Shorten it."
-        )
-    start = 0
-    while True:
-        here = torch.cat([stays.nonzero().squeeze(1), moving[start : start + room]])
-        yield here.sort().values
-        if start + room >= len(moving):
-            return
-        start += max(room // 2, 1)

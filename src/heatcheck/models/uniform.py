@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.errors import InputError
+from heatcheck.models.entrance import is_encoder_decoder
 
 NAME = "heatcheck_uniform"
 
@@ -25,7 +26,8 @@ def impose_uniform_attention(network: Any) -> None:
 
 
 def is_replaceable(network: Any) -> bool:
-    return bool(getattr(network, "_supports_attention_backend", False))
+    """Encoder-decoders have three attentions, and which of them would be uniform is not clear."""
+    return bool(getattr(network, "_supports_attention_backend", False)) and not is_encoder_decoder(network)
 
 
 def check_replaceable(network: Any) -> None:

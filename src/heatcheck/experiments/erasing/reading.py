@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch, trim
 from heatcheck.explain.pieces import in_pieces
 from heatcheck.models.encoders import masked_mean
+from heatcheck.models.entrance import is_encoder_decoder, last_end
 from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
+from heatcheck.models.inputs import Inputs, regrouped
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor, encoded_tokens
 from heatcheck.models.readout import readout_only
 
@@ -43,12 +45,25 @@ def read(model: Predictor, batch: Batch) -> Reading:
 def _read_transformer(model: HuggingFaceClassifier, batch: Batch) -> Reading:
     with readout_only(model), last_states(model.network) as seen:
         probs = model.probs(model.predict(batch))
-    if not seen or seen[0].dim() != 3:  # a network that hides its body
-        return Reading(probs, masked_mean(model.embed(batch), batch.mask))
-    windows = model.windows(batch)
-    mask = batch.mask if windows is None else windows.mask
-    vector = seen[0][:, -1 if model.left else 0] if model.reads_one else masked_mean(seen[0], mask)
+    embeddings = model.embed(batch)
+    inputs, windows = model.inputs(embeddings, batch), model.windows(batch)
+    groups = model.groups(inputs.mask)
+    if len(seen) != len(groups) or seen[0].dim() != 3:  # a network that hides its body
+        return Reading(probs, masked_mean(embeddings, batch.mask))
+    found = [_vectors(model, states, inputs, group) for states, group in zip(seen, groups, strict=True)]
+    vector = regrouped(found, groups)
     return Reading(probs, vector if windows is None else windows.mean(vector))
+
+
+def _vectors(
+    model: HuggingFaceClassifier, states: Float[Tensor, "N T H"], inputs: Inputs, group: Int[Tensor, "N"]
+) -> Float[Tensor, "N H"]:
+    """Of the texts that were run together."""
+    if not model.reads_one:
+        return masked_mean(states, inputs.mask[group, : states.shape[1]])
+    if is_encoder_decoder(model.network):
+        return states[torch.arange(len(group)), last_end(model.network.config, inputs)[group]]
+    return states[:, -1 if model.left else 0]
 
 
 def read_in_pieces(model: Predictor, batch: Batch) -> Reading:
