@@ -42,20 +42,42 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 2, "bos_token_id": 2, "eos_token_id": 3}),
     "llama": ("LlamaConfig", {**SIZES, "num_key_value_heads": 1, "bos_token_id": 2, "eos_token_id": 3}),
 }
-OTHERS: dict[str, tuple[str, dict[str, Any]]] = {  # whose attention is no map, or that are refused
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {  # whose attention is no map, or that few tests need
     "longformer": ("LongformerConfig", {**SIZES, "attention_window": 4}),
     "mpnet": ("MPNetConfig", SIZES),
+}
+OF_BART = {
+    **{"d_model": 32, "max_position_embeddings": 64, "scale_embedding": True, "eos_token_id": 3},
+    **{f"{half}_{name}": n for half in ("encoder", "decoder") for name, n in (("layers", 2), ("ffn_dim", 37))},
+    **{"encoder_attention_heads": 2, "decoder_attention_heads": 2},
+}
+ENCODER_DECODERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bart": ("BartConfig", {**OF_BART, "decoder_start_token_id": 3}),
+    "mbart": ("MBartConfig", OF_BART),
+    "t5": (
+        "T5Config",
+        {"d_model": 32, "d_kv": 16, "d_ff": 37, "num_layers": 2, "num_heads": 2}
+        | {"eos_token_id": 3, "decoder_start_token_id": 0, "initializer_factor": 0.2},
+    ),
+}
+UNPADDED: dict[str, tuple[str, dict[str, Any]]] = {  # padding would change what they say
     "convbert": ("ConvBertConfig", {**SIZES, "embedding_size": 32}),
+    "fnet": ("FNetConfig", {name: size for name, size in SIZES.items() if name != "num_attention_heads"}),
 }
 DECODERS = ("gpt2", "llama")
 
 
 def tiny_tokenizer(family: str) -> Any:
-    """Word pieces with the family's marks: [CLS] in front, XLNet's behind, none for decoders."""
+    """Word pieces with the family's marks: [CLS] in front, XLNet's and mBART's behind, none for decoders."""
     words = Tokenizer(models.WordPiece({w: i for i, w in enumerate(VOCABULARY)}, unk_token="[UNK]"))
     words.normalizer = normalizers.BertNormalizer()
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    templates = {"xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2")}
+    templates = {
+        "xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2"),
+        "bart": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
+        "mbart": ("$A [SEP] [CLS]", "$A $B [SEP] [CLS]"),
+        "t5": ("$A [SEP]", "$A [SEP] $B [SEP]"),
+    }
     single, pair = templates.get(family, ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"))
     if family not in DECODERS:
         marks = [("[CLS]", 2), ("[SEP]", 3)]
@@ -78,7 +100,7 @@ def tiny_folder(
     folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), *, seed: int = 0, **more: Any
 ) -> Path:
     """A checkpoint folder as its maker would have saved it. Weights are large enough for outputs to differ."""
-    name, settings = {**FAMILIES, **OTHERS}[family]
+    name, settings = {**FAMILIES, **OTHERS, **ENCODER_DECODERS, **UNPADDED}[family]
     config = getattr(transformers, name)(
         **{**settings, "vocab_size": len(VOCABULARY), "pad_token_id": 0, **more},
         id2label=dict(enumerate(labels)),

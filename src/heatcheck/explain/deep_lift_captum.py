@@ -21,6 +21,8 @@ from heatcheck.errors import InputError
 from heatcheck.explain.contributions import averaged
 from heatcheck.explain.hiding import emptied
 from heatcheck.explain.types import Explanation, Scalar, held
+from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.inputs import regrouped
 from heatcheck.models.protocols import Classifier
 
 NOTE = "Captum's form, as published: not complete, not ranked"
@@ -45,6 +47,10 @@ def by_captum(
 ) -> Float[Tensor, "B T E"]:
     from captum.attr import DeepLift as Captum  # takes a second, and matplotlib, to import
 
+    groups = model.groups(batch.mask) if isinstance(model, HuggingFaceClassifier) else []
+    if len(groups) > 1:  # each is a run of its own, and Captum takes one
+        parts = [by_captum(model, embeddings[g], baseline[g], rows(batch, g), scalar) for g in groups]
+        return regrouped(parts, groups)
     network = FromEmbeddings(model, batch, scalar)
     # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False), _left_as_it_was(network):

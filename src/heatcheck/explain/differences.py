@@ -230,9 +230,12 @@ RULES: dict[str, Callable[..., Any]] = {
     "gelu": _gelu,
     "silu": lambda x, inplace=False: x * torch.sigmoid(x),
     "mul": partial(_product, torch.mul),
+    "multiply": partial(_product, torch.mul),
+    "square": lambda x: x * x,
     "rmul": partial(_product, torch.mul),
     "matmul": partial(_product, torch.matmul),
     "addmm": _affine_product,
+    "baddbmm": lambda bias, x, y, beta=1, alpha=1: alpha * torch.bmm(x, y) + beta * bias,
     "bmm": partial(_product, torch.bmm),
     "einsum": _einsum,
     "div": _quotient,
@@ -255,7 +258,7 @@ AFFINE = frozenset({
     "scatter_add", "index_add", "index_put", "pad",
     "masked_fill", "where", "transpose", "t", "T", "mT", "movedim", "permute", "reshape", "reshape_as", "view",
     "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "flip", "clone", "contiguous",
-    "to", "type", "float", "double",
+    "to", "type", "float", "double", "fft_fftn", "real", "unfold", "conv2d",
 })
 # fmt: on
 CONSTANTS = frozenset({"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"})

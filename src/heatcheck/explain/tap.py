@@ -20,7 +20,7 @@ from heatcheck.models.inputs import Windows, equally_long, padding_first, regrou
 from heatcheck.models.softmax import Tap as Tap
 
 WEIGHTS_AT_ONCE = 1 << 26  # attention weights that one pass may keep, over all layers and heads: 256 MB
-MAPS = 144  # layers × heads of a transformer that does not say: BERT's
+OF_BERT = 12  # layers, and heads, where a transformer does not say
 
 
 def tappable(model: object, method: str) -> HuggingFaceClassifier:
@@ -87,8 +87,8 @@ def _of_one_length(scores: Scores) -> Scores:
 def tokens_at_once(model: object, batch: Batch) -> int:
     """So many that all attention maps of their rows, which are tokens² each, stay within WEIGHTS_AT_ONCE."""
     config = model.network.config if isinstance(model, HuggingFaceClassifier) else None
-    maps = MAPS if config is None else config.num_hidden_layers * config.num_attention_heads
-    return int(WEIGHTS_AT_ONCE // (max(batch.mask.shape[1], 1) * max(maps, 1)))
+    layers, heads = (getattr(config, name, OF_BERT) for name in ("num_hidden_layers", "num_attention_heads"))
+    return int(WEIGHTS_AT_ONCE // (max(batch.mask.shape[1], 1) * max(layers * heads, 1)))
 
 
 def _cut(batch: Batch, windows: Windows) -> Batch:

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
-from heatcheck.models.entrance import entered, is_encoder_decoder
+from heatcheck.models.entrance import embedded, entered, is_encoder_decoder
 from heatcheck.models.inputs import Inputs, Windows, equally_long, padding_first, regrouped
 from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.softmax import Tap
@@ -52,6 +52,7 @@ class HuggingFaceClassifier(nn.Module):
         self.types = types  # how it tells two texts apart, if it does
         self.takes = frozenset(inspect.signature(network.forward).parameters)
         self.side: Side = padding_side(self)
+        check_entrance(self)
         self.reads_one = reads_one(self)
 
     @property
@@ -59,8 +60,7 @@ class HuggingFaceClassifier(nn.Module):
         return self.side == "left"
 
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
-        embeddings: Tensor = self.network.get_input_embeddings()(batch.token_ids)
-        return embeddings
+        return embedded(self.network, batch.token_ids)
 
     def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
         return self.logits(self.embed(batch), batch)
@@ -196,11 +196,29 @@ def eager_attention(network: Any) -> Iterator[None]:
 
 def trial(model: HuggingFaceClassifier, pads: int = 0) -> Inputs:
     """Three words, of which an encoder-decoder's last is its <eos>, and padding behind them."""
-    table = model.network.get_input_embeddings()
-    token_ids = functional.pad(model.ordinary_ids[:3], (0, pads))[None].to(table.weight.device)
+    device = next(model.network.parameters()).device
+    token_ids = model.ordinary_ids[None, : 3 + pads].to(device, copy=True)  # padding may hold words: it is not read
     if is_encoder_decoder(model.network):
         token_ids[:, 2] = model.network.config.eos_token_id
-    return Inputs(table(token_ids), torch.arange(3 + pads, device=token_ids.device)[None] < 3, token_ids)
+    return Inputs(embedded(model.network, token_ids), torch.arange(3 + pads, device=device)[None] < 3, token_ids)
+
+
+@torch.no_grad()
+def check_entrance(model: HuggingFaceClassifier) -> None:
+    """Entered at its embeddings, a network has to say what it says of the ids."""
+    text = trial(model)
+    own, found = model.network(input_ids=text.token_ids).logits, model._run(text).logits
+    if not same_output(own, found):
+        raise InputError(
+            f"{type(model.network).__name__} says something else when it is entered at its word embeddings. "
+            "Audit it as a black box: --model python:module:function."
+        )
+
+
+def same_output(one: Float[Tensor, "B C"], other: Float[Tensor, "B C"]) -> bool:
+    """Up to rounding; what is no number is not compared."""
+    rounding: float = torch.finfo(one.dtype).eps ** 0.5 * float(one.abs().max())
+    return not float((one - other).abs().max()) > rounding
 
 
 @torch.no_grad()
@@ -214,7 +232,7 @@ def padding_side(model: HuggingFaceClassifier) -> Side:
         if side == "none":  # what else can change it is the company of another text
             other = other.at(torch.tensor([[0], [0]]), torch.tensor([[0, 1, 2], [1, 0, 2]]))
         alone, changed = model._run(text).logits, model._run(other).logits[:1]
-        if float((alone - changed).abs().max()) <= torch.finfo(alone.dtype).eps ** 0.5 * float(alone.abs().max()):
+        if same_output(alone, changed):
             return side
     raise InputError(
         f"{type(model.network).__name__} gives another output for a text beside another one, so that texts cannot be "

@@ -22,6 +22,7 @@ from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
 from heatcheck.hub_reach import out_of_reach
 from heatcheck.models.checkpoint import PICKLES, fingerprint
+from heatcheck.models.entrance import check_end
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens, TokenTypes
@@ -88,7 +89,8 @@ def as_subject(
         )
     pad, empty = emptying(network, tokenizer)
     mask, notes = masking(tokenizer)
-    marks = set(tokenizer.all_special_ids)
+    marks = {*tokenizer.all_special_ids, config.pad_token_id}
+    check_end(spec.source, network, tokenizer)
     model = _classifier(
         network.to(device).eval(),
         pad_id=pad,
