@@ -208,7 +208,7 @@ def test_edits_that_run_once_give_what_one_pass_per_edit_gives(tmp_path, operato
     assert counts["run"] < counts["asked"] / 2
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "bart", "fnet"])
 def test_every_order_lies_between_the_worst_and_the_best_found(tmp_path, family):
     subject, examples = tiny_subject(tmp_path, family), random_examples(6, "pair", seed=1)
     config = replace(QUICK, operators=("delete", "mask"))

@@ -24,7 +24,7 @@ from heatcheck.explain import EXPLAINERS
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import Explanation, probability_of_prediction
 from heatcheck.models.protocols import Classifier
-from tests.tiny import FAMILIES, tiny_subject
+from tests.tiny import ENCODER_DECODERS, FAMILIES, tiny_subject
 from tests.toys import linear_toy, random_examples, small_subject
 
 CONFIG = RandomisationConfig(("gradient", "gradient_x_input"))
@@ -38,12 +38,12 @@ def run(subject, examples, config=CONFIG) -> pd.DataFrame:
     return pd.DataFrame([vars(s) for s in randomisation(subject, examples, config, generator=generator())])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *ENCODER_DECODERS, "fnet"])
 def test_every_weight_is_in_one_stage_and_drawn_anew_while_the_original_stays(tmp_path, family):
     subject = tiny_subject(tmp_path, family)
     before = copy.deepcopy(subject.model.state_dict())
     found = stages(subject.model)
-    layers = 1 if family == "albert" else 2
+    layers = {"albert": 1, **dict.fromkeys(ENCODER_DECODERS, 4)}.get(family, 2)
     assert list(found) == ["head", *(f"layer {i}" for i in range(layers, 0, -1)), "embeddings"]
     names = [name for own in found.values() for name in own]
     assert sorted(names) == sorted(name for name, _ in subject.model.named_parameters())

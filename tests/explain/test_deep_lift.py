@@ -26,7 +26,7 @@ from heatcheck.explain.unrolled import NoRuleError
 from heatcheck.models.protocols import distribution
 from heatcheck.models.spec import ATTENTIONS, ENCODERS
 from tests.edits import join
-from tests.tiny import DECODERS, FAMILIES, OTHERS, SIZES, VOCABULARY, tiny_subject
+from tests.tiny import DECODERS, ENCODER_DECODERS, FAMILIES, OTHERS, SIZES, UNPADDED, VOCABULARY, tiny_subject
 from tests.toys import WORDS, linear_toy, random_examples, small_model, vocabulary_of
 
 TASKS = [("single", 2), ("single", 4), ("pair", 3), ("qa", 5)]
@@ -291,7 +291,7 @@ RELATIVE = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vo
 FUNNEL = {"block_sizes": [1, 1], "d_model": 32, "n_head": 2, "d_head": 16, "d_inner": 37}
 V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # a family of tests/tiny.py, and what is else in its config
-    **{family: (family, {}) for family in FAMILIES},
+    **{family: (family, {}) for family in (*FAMILIES, *ENCODER_DECODERS, *UNPADDED)},
     "mpnet": ("mpnet", {}),
     "roformer": ("roformer", {}),
     "funnel": ("funnel", {}),
@@ -317,7 +317,7 @@ def test_every_family_of_transformers_is_complete(network, tmp_path, monkeypatch
     assert found.notes == ()
     monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)  # DeBERTa 1 has norms in single precision always
     exact = DeepLift()(model.double(), batch, predicted_probability)
-    single = family in ("llama", "funnel")  # which have positions in single precision always
+    single = family in ("llama", "funnel", "t5")  # which have positions or norms in single precision always
     assert exact.delta.max() < (1e-5 if single else 1e-9)
     torch.testing.assert_close(found.scores.double(), exact.scores, atol=1e-5, rtol=1e-3)
 

@@ -146,7 +146,7 @@ def test_integrated_gradients_equal_captums_on_our_models(encoder, task, labels,
     torch.testing.assert_close(ours.delta, missed.abs() / promised.abs().clamp(min=0.01), atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "bart", "fnet"])
 def test_integrated_gradients_equal_captums_on_transformers(tiny_subjects, family):
     subject = tiny_subjects(family)
     (batch,) = subject.batches(random_examples(3, "pair", labels=3), 8)
@@ -364,7 +364,7 @@ def test_nothing_is_left_on_the_model(tiny_subjects, name):
     frozen.requires_grad_(True)
 
 
-@pytest.mark.parametrize("family", ["bert", "gpt2"])
+@pytest.mark.parametrize("family", ["bert", "gpt2", "mbart", "convbert"])
 @pytest.mark.parametrize("name", METHODS)
 def test_long_texts_in_windows(tmp_path, family, name):
     subject = tiny_subject(tmp_path, family, max_length=12, windows=True)
@@ -403,9 +403,10 @@ def test_small_pieces_and_a_lack_of_memory_change_nothing(monkeypatch, name):
     torch.testing.assert_close(explain(), whole, atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.parametrize("family", ["bert", "bart"])
 @pytest.mark.parametrize("name", METHODS)
-def test_after_an_error_nothing_is_left_on_the_model(tiny_subjects, name):
-    subject = tiny_subjects("bert")
+def test_after_an_error_nothing_is_left_on_the_model(tiny_subjects, name, family):
+    subject = tiny_subjects(family)
     (batch,) = subject.batches(random_examples(3), 8)
     scalar = probability_of_prediction(subject.model, batch)
 
@@ -416,7 +417,7 @@ def test_after_an_error_nothing_is_left_on_the_model(tiny_subjects, name):
 
     with pytest.raises(KeyError):
         METHODS[name](subject.model, batch, fails)
-    assert not any(m._forward_hooks or m._backward_hooks for m in subject.model.modules())
+    assert not any(m._forward_hooks or m._forward_pre_hooks or m._backward_hooks for m in subject.model.modules())
 
 
 def test_the_benchmark_compares_like_with_like(tiny_subjects):

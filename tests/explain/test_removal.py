@@ -36,7 +36,7 @@ def deleting(model, batch):
 
 
 @pytest.mark.parametrize("task", ["single", "pair"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "mbart", "convbert"])
 def test_leave_one_out_is_deleting_a_word_of_one_text_alone(tmp_path, family, task):
     subject = tiny_subject(tmp_path, family, ("a", "b", "c"))
     (batch,) = subject.batches(random_examples(4, task, labels=3, longest=6), 4)

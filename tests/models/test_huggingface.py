@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from tokenizers import processors
 
 from heatcheck.batch import PAIR, Example, rows, trim
 from heatcheck.errors import InputError
@@ -15,7 +16,18 @@ from heatcheck.explain import method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
-from tests.tiny import DECODERS, FAMILIES, OTHERS, SIZES, VOCABULARY, tiny_subject, tiny_tokenizer
+from tests.explain.families import hooks
+from tests.tiny import (
+    DECODERS,
+    ENCODER_DECODERS,
+    FAMILIES,
+    OTHERS,
+    SIZES,
+    UNPADDED,
+    VOCABULARY,
+    tiny_subject,
+    tiny_tokenizer,
+)
 from tests.toys import random_examples
 
 
@@ -37,6 +49,7 @@ def tokenizer_of(monkeypatch):
     return change
 
 
+@pytest.mark.parametrize("family", [*FAMILIES, *ENCODER_DECODERS, *UNPADDED])
 @pytest.mark.parametrize("task", ["single", "pair"])
 def test_a_batch_says_what_the_network_says_of_each_text_alone(tmp_path, family, task):
     subject = tiny_subject(tmp_path, family, ("a", "b", "c"))
@@ -83,12 +96,14 @@ def test_maps_of_a_model_in_training_are_those_before_dropout(tmp_path, family):
     assert maps.requires_grad
 
 
-def test_left_or_right_is_found_by_trying(tmp_path, family):
-    assert tiny_subject(tmp_path, family).model.left == (family in (*DECODERS, "xlnet"))
-
-
-def test_every_family_reads_one_state(tmp_path, family):
-    assert tiny_subject(tmp_path, family).model.reads_one
+@pytest.mark.parametrize("family", [*FAMILIES, *ENCODER_DECODERS, *UNPADDED])
+def test_where_padding_belongs_is_found_by_trying(tmp_path, family):
+    subject = tiny_subject(tmp_path, family)
+    expected = {**dict.fromkeys((*DECODERS, "xlnet"), "left"), **dict.fromkeys(UNPADDED, "none")}
+    assert subject.model.side == expected.get(family, "right")
+    assert subject.model.reads_one
+    slow = [note for note in subject.notes if "texts are run in groups of one length, which takes longer" in note]
+    assert len(slow) == (family in UNPADDED)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
@@ -125,7 +140,7 @@ def test_an_output_that_is_no_number_is_named(tmp_path):
         list(performance(subject, texts, PerformanceConfig(), generator=torch.Generator()))
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "convbert"])
 def test_a_text_that_fits_needs_no_window_and_a_long_one_is_the_mean_of_its_windows(tmp_path, name):
     subject = tiny_subject(tmp_path, name, max_length=12, windows=True)
     (batch,) = subject.batches(random_examples(6, longest=30, seed=3), 8)
@@ -156,18 +171,83 @@ def test_a_model_that_padding_does_not_touch_is_padded_on_the_right(tmp_path):
         return (found[0], mean * (1 + 1e-7 * attention_mask.shape[1]))  # rounding, larger than it is
 
     network.bert.forward = mean_of_tokens
-    network.forward = lambda inputs_embeds, attention_mask, position_ids=None: SimpleNamespace(
-        logits=network.classifier(
-            mean_of_tokens(inputs_embeds=inputs_embeds, attention_mask=attention_mask, position_ids=position_ids)[1]
-        )
+    all_seen = torch.ones(1, 3)
+    network.forward = lambda attention_mask=all_seen, **text: SimpleNamespace(
+        logits=network.classifier(mean_of_tokens(attention_mask=attention_mask, **text)[1])
     )
+    assert tried_again(subject).side == "right"
+
+
+def tried_again(subject):
     settings = {name: getattr(subject.model, name) for name in ("pad_id", "mask_id", "max_length", "ordinary_ids")}
-    assert not HuggingFaceClassifier(network, types=None, **settings).left
+    return HuggingFaceClassifier(subject.model.network, types=None, **settings)
 
 
-def test_a_model_that_padding_changes_on_both_sides_is_refused(tmp_path):
-    with pytest.raises(InputError, match="ConvBertForSequenceClassification gives another output for a text with padd"):
-        tiny_subject(tmp_path, "convbert")
+def test_a_model_whose_texts_change_one_another_is_refused(tmp_path):
+    subject = tiny_subject(tmp_path, "fnet")
+    subject.model.network.classifier.register_forward_hook(lambda module, inputs, output: output - output.mean())
+    with pytest.raises(InputError, match=r"FNet\w+ gives another output for a text beside another one, .* black box"):
+        tried_again(subject)
+
+
+def test_a_model_that_says_something_else_of_embeddings_is_refused(tmp_path):
+    subject = tiny_subject(tmp_path)
+    table = subject.model.network.get_input_embeddings()
+    subject.model.network.bert.embeddings.word_embeddings = torch.nn.Sequential(table, torch.nn.LayerNorm(32))
+    subject.model.network.get_input_embeddings = lambda: table
+    with pytest.raises(InputError, match=r"BertFor\w+ says something else when it is entered at .* black box"):
+        tried_again(subject)
+
+
+@pytest.mark.parametrize("family", ENCODER_DECODERS)
+def test_an_encoder_decoder_says_of_embeddings_what_it_says_of_ids(tmp_path, family):
+    """In double precision, also beside a text with other marks and with <eos> among its words."""
+    subject = tiny_subject(tmp_path, family)
+    model = subject.model.double()
+    (batch,) = subject.batches([Example("x", "good film", 0), Example("y", "a sad [SEP] film", 0, "bad act")], 2)
+    for row, logits in enumerate(model.predict(batch)):
+        own = model.network(input_ids=batch.token_ids[row : row + 1, batch.mask[row]]).logits[0]
+        torch.testing.assert_close(logits, own, atol=1e-12, rtol=1e-10)
+
+
+@pytest.mark.parametrize("family", ENCODER_DECODERS)
+def test_the_slope_along_an_embedding_goes_through_both_halves(tmp_path, family):
+    """It is what the network's output gains when the word's row in its table moves, which both halves read."""
+    subject = tiny_subject(tmp_path, family)
+    model, word = subject.model.double(), VOCABULARY.index("film")
+    (batch,) = subject.batches([Example("x", "good film", 0)], 1)
+    embeddings = model.embed(batch).detach().requires_grad_()
+    (slopes,) = torch.autograd.grad(model.logits(embeddings, batch)[0, 0], embeddings)
+    table = model.network.get_input_embeddings()
+    step = 1e-3 * torch.linspace(-1, 1, 32, dtype=torch.double)
+    ends = []
+    with torch.no_grad():
+        for move in (-step, 2 * step):
+            table.weight[word] += move
+            ends.append((model.embed(batch), model.network(input_ids=batch.token_ids).logits[0, 0]))
+    (low, before), (high, after) = ends
+    torch.testing.assert_close((slopes * (high - low)).sum(), after - before, atol=1e-12, rtol=1e-2)
+    assert (after - before).abs() > 1e-6
+
+
+def test_the_hooks_of_an_encoder_decoder_are_gone_after_an_error(tmp_path):
+    subject = tiny_subject(tmp_path, "bart")
+    (batch,) = subject.batches([Example("x", "good film", 0)], 1)
+    with pytest.raises(RuntimeError):
+        subject.model.logits(subject.model.embed(batch)[..., :7], batch)
+    assert not hooks(subject.model.network)
+
+
+def test_an_encoder_decoder_whose_tokenizer_sets_no_end_is_refused(tmp_path, monkeypatch):
+    made = tiny_tokenizer("bart")
+    made.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A", pair="[CLS] $A $B", special_tokens=[("[CLS]", 2)]
+    )
+    monkeypatch.setattr("tests.tiny.tiny_tokenizer", lambda _: made)
+    with pytest.raises(
+        InputError, match=r"BartFor\w+ reads its class at the token 3 behind a text, which its tokenizer"
+    ):
+        tiny_subject(tmp_path, "bart")
 
 
 def test_longformer_is_entered_and_says_that_it_has_no_maps(tmp_path):

@@ -32,7 +32,7 @@ def edits_of(subject, hide="mask"):
     return rows(batch, torch.tensor(index))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "t5", "fnet"])
 def test_the_output_is_the_same(tmp_path, family, monkeypatch):
     subject = subject_of(tmp_path, family)
     shared = []

@@ -97,11 +97,6 @@ def test_an_authors_own_tokenizer(tmp_path):
     refused(tmp_path, "needs code that its author wrote.*--trust-remote-code")
 
 
-def test_an_encoder_decoder_may_be_a_black_box(tmp_path):
-    change_config(tiny_folder(tmp_path), is_encoder_decoder=True)
-    refused(tmp_path, "is an encoder-decoder; .* Audit it as a black box: --model python:module:function")
-
-
 def test_a_folder_without_a_tokenizer(tmp_path):
     for file in tiny_folder(tmp_path).glob("*token*"):
         file.unlink()

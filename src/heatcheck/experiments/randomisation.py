@@ -33,6 +33,7 @@ from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.attentive import AttentionModel
+from heatcheck.models.entrance import is_encoder_decoder
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.spec import ModelSpec
@@ -147,22 +148,29 @@ def stages(model: nn.Module) -> dict[str, list[str]]:
 
 
 def _transformer_stages(network: nn.Module, names: Sequence[str]) -> dict[str, list[str]]:
-    """Layers are the largest list of modules. Outside it, what stands in front of it or is called an embedding belongs
-    to the embeddings, what follows (poolers, last norms, classifier) to the head."""
-    path, layers = layer_list(network)
-    prefix = f"network.{path}."
-    inside = [name.startswith(prefix) for name in names]
+    """Outside the layers, what stands in front of them or is called an embedding belongs to the embeddings, what
+    follows (poolers, last norms, classifier) to the head."""
+    prefixes = [f"network.{path}." for path in layer_paths(network)]
+    inside = [name.startswith(tuple(prefixes)) for name in names]
     first = inside.index(True)
     low = [n for i, n in enumerate(names) if not inside[i] and (i < first or "emb" in n.removeprefix("network."))]
     found = {"head": [n for n, within in zip(names, inside, strict=True) if not within and n not in low]}
-    for number in range(len(layers), 0, -1):
-        found[f"layer {number}"] = [n for n in names if n.startswith(f"{prefix}{number - 1}.")]
+    for number, prefix in reversed(list(enumerate(prefixes, 1))):
+        found[f"layer {number}"] = [n for n in names if n.startswith(prefix)]
     return {**found, "embeddings": low}
 
 
-def layer_list(network: nn.Module) -> tuple[str, nn.ModuleList]:
-    """Of lists that hold equally many weights (ALBERT's are nested) the outermost."""
-    lists = [(name, module) for name, module in network.named_modules() if isinstance(module, nn.ModuleList)]
+def layer_paths(network: Any) -> list[str]:
+    """Where the layers are, from the input up; a decoder stands on its encoder."""
+    halves = (network.get_encoder(), network.get_decoder()) if is_encoder_decoder(network) else (network,)
+    paths = {module: path for path, module in network.named_modules()}
+    lists = [layer_list(half) for half in halves]
+    return [f"{paths[layers]}.{number}" for layers in lists for number in range(len(layers))]
+
+
+def layer_list(network: nn.Module) -> nn.ModuleList:
+    """The largest list of modules; of lists that hold equally many weights (ALBERT's are nested) the outermost."""
+    lists = [module for module in network.modules() if isinstance(module, nn.ModuleList)]
     if not lists:
         raise InputError(f"randomisation: {type(network).__name__} has no list of layers. Leave it out.")
-    return max(lists, key=lambda found: sum(p.numel() for p in found[1].parameters()))
+    return max(lists, key=lambda found: sum(p.numel() for p in found.parameters()))

@@ -137,7 +137,7 @@ def emptying(network: Any, tokenizer: Any) -> tuple[int, tuple[str, ...]]:
     on is rounding. A note if another one stands in."""
     tables = [m for m in network.modules() if isinstance(m, nn.Embedding)]
     pad = padding(tokenizer)
-    if len(tables) > 1 or bool(tables[0].weight[pad].any()):  # else there are no positions or types to be added
+    if len(tables) != 1 or bool(tables[0].weight[pad].any()):  # else there are no positions or types to be added
         return pad, ()
     others = {"end token": tokenizer.eos_token_id, "token for unknown words": tokenizer.unk_token_id}
     for what, other in others.items():
