@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from heatcheck import results
-from heatcheck.batch import Example
+from heatcheck.batch import Batch, Example
 from heatcheck.data.dataset import examples_fingerprint
 from heatcheck.engine.crew import Crew
 from heatcheck.engine.store import Store
@@ -30,6 +30,7 @@ from heatcheck.explain import audited, distinct, packages
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
+from heatcheck.models.heads import HasHeads, attended
 from heatcheck.models.protocols import in_words
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
@@ -49,6 +50,8 @@ def check_served(subject: Subject[Any], configs: Mapping[str, Any]) -> None:
             raise InputError(f"{name} needs {needed(needs)}, which {subject.name} is not.")
         if EXPERIMENTS[name].one_head and (heads := getattr(subject.model, "heads", 1)) > 1:
             raise InputError(f"{name} is for attention with one head, and {subject.name} has {heads}.")
+        if needs is HasHeads:
+            attended(subject.model, trial(subject))  # a transformer whose attention cannot be read says so
     for name in methods_of(configs):
         usable(subject, name)
 
@@ -72,8 +75,7 @@ def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> tuple[dic
 
 def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Which of the methods explain a text of two words; a note for each that refuses."""
-    pair = "good film" if subject.spec.task == "pair" else None
-    (batch,) = subject.batches([Example("trial", "good film", 0, pair)], 1)
+    batch = trial(subject)
     scalar = probability_of_prediction(subject.model, batch)
     served, notes = [], []
     for name in names:
@@ -83,6 +85,13 @@ def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...],
         except InputError as error:
             notes.append(f"{name} was left out: {error}")
     return tuple(served), notes
+
+
+def trial(subject: Subject[Any]) -> Batch:
+    """A text of two words."""
+    pair = "good film" if subject.spec.task == "pair" else None
+    (batch,) = subject.batches([Example("trial", "good film", 0, pair)], 1)
+    return batch
 
 
 def methods_of(configs: Mapping[str, Any]) -> list[str]:

@@ -203,11 +203,13 @@ def trial(model: HuggingFaceClassifier, pads: int = 0) -> Inputs:
     return Inputs(embedded(model.network, token_ids), torch.arange(3 + pads, device=device)[None] < 3, token_ids)
 
 
-@torch.no_grad()
 def check_entrance(model: HuggingFaceClassifier) -> None:
-    """Entered at its embeddings, a network has to say what it says of the ids."""
+    """Entered at its embeddings, a network has to say what it says of the ids, and to have slopes."""
     text = trial(model)
-    own, found = model.network(input_ids=text.token_ids).logits, model._run(text).logits
+    with torch.enable_grad():
+        start = text.embeddings.detach().requires_grad_()
+        own, found = model.network(input_ids=text.token_ids).logits, model._run(text._replace(embeddings=start)).logits
+        torch.autograd.grad(found.sum(), start)
     if not same_output(own, found):
         raise InputError(
             f"{type(model.network).__name__} says something else when it is entered at its word embeddings. "

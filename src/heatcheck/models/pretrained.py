@@ -169,7 +169,9 @@ def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
     try:
         with quietly():
             return HuggingFaceClassifier(network, **settings)
-    except (TypeError, ValueError, NotImplementedError, RuntimeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # networks fail in ways of their own
         raise InputError(
             f"{type(network).__name__} cannot be entered at its word embeddings ({_first_line(error)}). "
             "Audit it as a black box: --model python:module:function."
