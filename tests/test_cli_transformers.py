@@ -69,6 +69,21 @@ def test_an_audit_of_a_transformer_ends_in_a_report_and_is_the_same_when_repeate
     assert (tmp_path / "run" / "scores.parquet").read_bytes() == before
 
 
+def test_an_encoder_decoder_is_audited_without_attention(tmp_path, files):
+    model = tiny_folder(tmp_path / "bart", "bart")
+    arguments = ("--model", model, "--data", files[1], "--limit", 2)
+    said = run("run", "randomisation", *arguments, "--out", tmp_path / "run")
+    for name in ("attention", "rollout", "attention_x_gradient"):
+        assert re.search(rf"note: {name} was left out: BartForSequenceClassification\s+has\s+three\s+attentions", said)
+    scores = pq.read_table(tmp_path / "run" / "scores.parquet").to_pandas()
+    scores = scores[scores["measure"] == "randomisation_correlation"]
+    served = {"gradient", "integrated_gradients", "deep_lift", "lime(samples=300)", "leave_one_out"}
+    assert set(scores["subject"]) == served
+    assert set(scores["setting"]) == {"head", *(f"layer {n}" for n in (1, 2, 3, 4)), "embeddings"}
+    result = CliRunner().invoke(app, ["explain", "good film", "--model", str(model), "--method", "rollout"])
+    assert isinstance(result.exception, InputError)
+
+
 def test_a_method_with_a_flaw_is_marked_in_every_table(tmp_path, files):
     model, data = files
     run("run", "randomisation", "--model", model, "--data", data, "--limit", 2, "--out", tmp_path / "run",

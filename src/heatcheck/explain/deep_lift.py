@@ -7,10 +7,11 @@
 Deviation: the paper used Captum's, which has no rule for the products in an LSTM and in attention and so misses that
 sum (deep_lift_captum.py). `delta` is measured with the model as it is, not with the view of it that step 1 builds.
 
-Which transformers: on tiny random BERT, DistilBERT, RoBERTa, ELECTRA, ALBERT, DeBERTa 1 to 3, XLNet, GPT-2, MPNet and
-RoFormer the delta is below 1e-12 in double precision, and below 3e-4 in single (tests/explain/test_deep_lift.py).
-Funnel's and Llama's are 1e-7 and 3e-6, and 2e-5 in single, for they have positions in single precision always; if
-Llama's padding has no embedding, another token empties the text (`models.pretrained.emptying`).
+Which transformers: on tiny random BERT, DistilBERT, RoBERTa, ELECTRA, ALBERT, DeBERTa 1 to 3, XLNet, GPT-2, MPNet,
+RoFormer, BART, mBART, ConvBERT and FNet the delta is below 1e-9 in double precision, and below 1e-3 in single
+(tests/explain/test_deep_lift.py). Llama's, T5's and Funnel's are below 1e-5 in double, for they have positions or norms
+in single precision always; if Llama's padding has no embedding, another token empties the text
+(`models.pretrained.emptying`).
 A model with an operation that has no rule gets Captum's form, with a note that names the operation and with how far it
 misses. Longformer reads its windows by memory layout (`as_strided`), which a text and its baseline need not share;
 BLOOM adds its positions by `baddbmm`, and has a function with a derivative of its own.

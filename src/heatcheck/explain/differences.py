@@ -235,7 +235,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "rmul": partial(_product, torch.mul),
     "matmul": partial(_product, torch.matmul),
     "addmm": _affine_product,
-    "baddbmm": lambda bias, x, y, beta=1, alpha=1: alpha * torch.bmm(x, y) + beta * bias,
+    "baddbmm": lambda bias, batch1, batch2, beta=1, alpha=1: alpha * torch.bmm(batch1, batch2) + beta * bias,
     "bmm": partial(_product, torch.bmm),
     "einsum": _einsum,
     "div": _quotient,

@@ -206,11 +206,13 @@ def trial(model: HuggingFaceClassifier, pads: int = 0) -> Inputs:
 def check_entrance(model: HuggingFaceClassifier) -> None:
     """Entered at its embeddings, a network has to say what it says of the ids, and to have slopes."""
     text = trial(model)
+    with torch.no_grad():
+        own = model.network(input_ids=text.token_ids).logits
     with torch.enable_grad():
         start = text.embeddings.detach().requires_grad_()
-        own, found = model.network(input_ids=text.token_ids).logits, model._run(text._replace(embeddings=start)).logits
+        found = model._run(text._replace(embeddings=start)).logits
         torch.autograd.grad(found.sum(), start)
-    if not same_output(own, found):
+    if not same_output(own, found.detach()):
         raise InputError(
             f"{type(model.network).__name__} says something else when it is entered at its word embeddings. "
             "Audit it as a black box: --model python:module:function."
