@@ -235,7 +235,6 @@ RULES: dict[str, Callable[..., Any]] = {
     "rmul": partial(_product, torch.mul),
     "matmul": partial(_product, torch.matmul),
     "addmm": _affine_product,
-    "baddbmm": lambda bias, batch1, batch2, beta=1, alpha=1: alpha * torch.bmm(batch1, batch2) + beta * bias,
     "bmm": partial(_product, torch.bmm),
     "einsum": _einsum,
     "div": _quotient,
