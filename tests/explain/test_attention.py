@@ -297,7 +297,7 @@ def test_the_predicted_class_is_that_of_the_whole_text_in_every_window(tmp_path)
     subject = tiny_subject(tmp_path, max_length=10, windows=True)
     (batch,) = subject.batches(random_examples(10, longest=30, seed=3), 10)
     model, windows = subject.model, subject.model.windows(batch)
-    by_window = model._run(model.inputs(model.embed(batch), batch)).logits.argmax(-1)
+    by_window = model._run(model.inputs(model.embed(batch), batch, windows)).logits.argmax(-1)
     assert (by_window != model.predict(batch).argmax(-1)[windows.row]).any()
     found = AttentionXGradient()(model, batch, predicted_probability).scores
     torch.testing.assert_close(found, scores(AttentionXGradient(), model, batch))

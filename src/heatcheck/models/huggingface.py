@@ -69,7 +69,8 @@ class HuggingFaceClassifier(nn.Module):
         return distribution(self.kind, logits)
 
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
-        windows, inputs = self.windows(batch), self.inputs(embeddings, batch)
+        windows = self.windows(batch)
+        inputs = self.inputs(embeddings, batch, windows)
         groups = self.groups(inputs.mask)
         logits = regrouped([self._run(part).logits for part in self._parts(inputs, groups)], groups)
         return logits if windows is None else windows.mean(logits)
@@ -78,7 +79,8 @@ class HuggingFaceClassifier(nn.Module):
         self, embeddings: Float[Tensor, "B T E"], batch: Batch
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B L H T T"]]:
         self.check_one_attention()
-        windows, inputs = self.windows(batch), self.inputs(embeddings, batch)
+        windows = self.windows(batch)
+        inputs = self.inputs(embeddings, batch, windows)
         groups, length = self.groups(inputs.mask), inputs.mask.shape[1]
         with eager_attention(self.network):
             parts = [self._with_maps(part) for part in self._parts(inputs, groups)]
@@ -101,19 +103,19 @@ class HuggingFaceClassifier(nn.Module):
         longest = int(batch.mask.sum(1).max()) if len(batch) else 0
         return Windows.of(batch, self.max_length) if longest > self.max_length else None
 
-    def inputs(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Inputs:
+    def inputs(self, embeddings: Float[Tensor, "B T E"], batch: Batch, windows: Windows | None) -> Inputs:
         """What the network reads: rows, or the windows of long ones."""
-        types = None if self.types is None else self.types(batch)
-        inputs, windows = Inputs(embeddings, batch.mask, batch.token_ids, types), self.windows(batch)
+        inputs = Inputs(embeddings, batch.mask, batch.token_ids, None if self.types is None else self.types(batch))
         return inputs if windows is None else windows.take(inputs)
 
     def groups(self, mask: Bool[Tensor, "B T"]) -> list[Int[Tensor, "N"]]:
         """Which rows are run together."""
-        return equally_long(mask) if self.side == "none" else [torch.arange(len(mask), device=mask.device)]
+        alike = equally_long(mask) if self.side == "none" else []
+        return alike or [torch.arange(len(mask), device=mask.device)]
 
     def _parts(self, inputs: Inputs, groups: list[Int[Tensor, "N"]]) -> Iterator[Inputs]:
         for rows in groups:
-            yield inputs.of_one_length(rows) if self.side == "none" else inputs
+            yield inputs.of_one_length(rows) if self.side == "none" and len(rows) else inputs
 
     def _run(self, inputs: Inputs, *, maps: bool = False) -> Any:
         if self.left:

@@ -45,8 +45,8 @@ def read(model: Predictor, batch: Batch) -> Reading:
 def _read_transformer(model: HuggingFaceClassifier, batch: Batch) -> Reading:
     with readout_only(model), last_states(model.network) as seen:
         probs = model.probs(model.predict(batch))
-    embeddings = model.embed(batch)
-    inputs, windows = model.inputs(embeddings, batch), model.windows(batch)
+    embeddings, windows = model.embed(batch), model.windows(batch)
+    inputs = model.inputs(embeddings, batch, windows)
     groups = model.groups(inputs.mask)
     if len(seen) != len(groups) or seen[0].dim() != 3:  # a network that hides its body
         return Reading(probs, masked_mean(embeddings, batch.mask))
