@@ -36,8 +36,7 @@ from heatcheck.models.subject import EVALUATION_BATCH, Subject
 Item = TypeVar("Item")
 Curves = tuple[list[float], list[float]]  # the loss of each batch, and on dev after each epoch
 WEIGHT, EPOCHS, SEED = 1e-3, 3, 0
-SAME_LOSS, SAME_ON_DEV = 1e-6, 0.02
-CHECKED = 100  # batches whose losses are compared, in double precision: the sums of KL amplify rounding in single
+SAME_LOSS = 1e-6
 AT_ONCE, EACH = 2, 6  # cores, and epochs of each training
 SWEEP, SEEDS = (1e-4, 1e-3), (1, 2)
 FIRST_EPOCHS = AT_ONCE / (EACH * len(SWEEP) * len(SEEDS))  # of all that is to be done
@@ -69,11 +68,10 @@ def trained_adversary(setting: Setting) -> Outcome:
 
     found, by_length = timing(any_order, any_order, 2), timing(similar, any_order, 1)
     both_by_length = timing(similar, similar, 1)
-    gap = max(largest_gap(setting, batches[:CHECKED], [train, held_out]) for batches in (any_order, similar))
-    on_dev = float(np.abs(np.divide(found.ours[1], found.peer[1]) - 1).max())
+    gap, compared = largest_gap(setting, any_order, [train, held_out])
     checks = [
-        (f"same batches, in random order; loss of each of {CHECKED} the same within {gap:.1e} (double precision), "
-         f"loss on dev after each timed epoch within {on_dev:.1%}", gap <= SAME_LOSS and on_dev <= SAME_ON_DEV),
+        (f"same batches, in random order; loss of each of {compared} the same within {gap:.1e} (double precision)",
+         gap <= SAME_LOSS),
         (f"ours by length {times(by_length)}, both by length {times(both_by_length)}", True),
     ]  # fmt: skip
     return outcome(f"trained adversary, {EPOCHS} epochs", found, 2, checks)
@@ -92,21 +90,21 @@ def plain_texts(batches: Iterable[Batch]) -> list[Texts]:
     return [padded(token_ids(b), b.labels.tolist(), b.example_ids) for b in batches]
 
 
-def largest_gap(setting: Setting, batches: list[Batch], rows: list[list[Row]]) -> float:
-    """Between the two loss curves, both computed in double precision."""
+def largest_gap(setting: Setting, batches: list[Batch], rows: list[list[Row]]) -> tuple[float, int]:
+    """Between the two loss curves, both computed in double precision: in single, training amplifies rounding. And how
+    many losses were compared."""
     texts = plain_texts(batches)
     start, twice = setting.untrained().double(), replace(setting.subject, model=copy.deepcopy(setting.model).double())
     with tempfile.TemporaryDirectory() as folder:
         peer, _ = train_epochs(
-            plain_twin(start), plain_twin(twice.model), texts, texts[:1], weight=WEIGHT, epochs=1, dump=Path(folder)
-        )
-    found, _ = ours(replace(setting, subject=twice), copy.deepcopy(start), batches, rows, epochs=1)
-    return float(np.abs(np.subtract(found, peer)).max())
+            plain_twin(start), plain_twin(twice.model), texts, texts[:1],
+            weight=WEIGHT, epochs=EPOCHS, dump=Path(folder),
+        )  # fmt: skip
+    found, _ = ours(replace(setting, subject=twice), copy.deepcopy(start), batches, rows)
+    return float(np.abs(np.subtract(found, peer)).max()), len(peer)
 
 
-def ours(
-    setting: Setting, model: SingleText, batches: list[Batch], rows: list[list[Row]], epochs: int = EPOCHS
-) -> Curves:
+def ours(setting: Setting, model: SingleText, batches: list[Batch], rows: list[list[Row]]) -> Curves:
     subject = Subject("adversary", model, setting.subject.reader, setting.subject.labels, SEED, setting.subject.spec)
     train, held_out = rows
     task = Imitating(subject, Imitation("kl", WEIGHT), [setting.subject], train=train, held_out=held_out)
@@ -117,7 +115,7 @@ def ours(
         return found[-1]
 
     history = fit(
-        model, loss, lambda _: batches, select=task.select, recipe=Recipe(epochs=epochs),
+        model, loss, lambda _: batches, select=task.select, recipe=Recipe(epochs=EPOCHS),
         generator=torch.Generator().manual_seed(SEED),
     )  # fmt: skip
     return [float(value.detach()) for value in found], [-e.selected_by for e in history]
