@@ -28,7 +28,7 @@ from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.dataset import text_fingerprint
 from heatcheck.data.vocabulary import Vocabulary
 from heatcheck.errors import InputError
-from heatcheck.experiments.explained import BATCH_SIZE, usable
+from heatcheck.experiments.explained import BATCH_SIZE, left_out, usable
 from heatcheck.experiments.ranking import LARGEST_DELTA
 from heatcheck.explain import ALIASES, audited
 from heatcheck.explain.method import Method, parse
@@ -150,17 +150,18 @@ def explain_text(
     _classes(target, 1, subject.labels)
     check_words(next(subject.batches([one], 1)), {one.id: one})
     found: list[Heatmap] = []
-    left_out: list[str] = []
+    refused: dict[str, str] = {}
     for name in audited(subject.model) if methods is None else methods:
         try:
             found += TextExplainer(name, subject, special_tokens, seed).attribute(text, target)
         except InputError as error:
             if methods is not None:
                 raise
-            left_out.append(f"{name} was left out: {error}")
+            refused[name] = str(error)
+    notes = left_out(refused)
     if not found:
-        raise InputError(left_out[0] if left_out else "No method is named. Name some of `heatcheck list explainers`.")
-    return Attributions(tuple(found)), left_out
+        raise InputError(notes[0] if notes else "No method is named. Name some of `heatcheck list explainers`.")
+    return Attributions(tuple(found)), notes
 
 
 def said_of(model: Any, batch: Batch) -> Iterator[str]:

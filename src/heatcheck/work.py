@@ -23,7 +23,7 @@ from heatcheck.engine.crew import Crew
 from heatcheck.engine.store import Store
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS, Experiment
-from heatcheck.experiments.explained import Explained, explain_texts, usable, write_notes
+from heatcheck.experiments.explained import Explained, explain_texts, left_out, usable, write_notes
 from heatcheck.experiments.trained.jobs import Job
 from heatcheck.experiments.trained.models import Trained
 from heatcheck.explain import audited, distinct, packages
@@ -74,17 +74,18 @@ def with_methods(configs: Mapping[str, Any], subject: Subject[Any]) -> tuple[dic
 
 
 def tried(subject: Subject[Any], names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Which of the methods explain a text of two words; a note for each that refuses."""
+    """Which of the methods explain a text of two words; and notes on those that refuse."""
     batch = trial(subject)
     scalar = probability_of_prediction(subject.model, batch)
-    served, notes = [], []
+    served: list[str] = []
+    refused: dict[str, str] = {}
     for name in names:
         try:
             usable(subject, name).explain(subject.model, batch, scalar, generator=torch.Generator().manual_seed(0))
             served.append(name)
         except InputError as error:
-            notes.append(f"{name} was left out: {error}")
-    return tuple(served), notes
+            refused[name] = str(error)
+    return tuple(served), left_out(refused)
 
 
 def trial(subject: Subject[Any]) -> Batch:

@@ -135,3 +135,13 @@ def usable(subject: Subject[Any], name: str) -> Method:
     if not chosen.serves(subject.model):
         raise InputError(f"{name} needs {chosen.needed}, which {subject.name} is not. Leave it out.")
     return chosen
+
+
+def left_out(refused: Mapping[str, str]) -> list[str]:
+    """A note for each reason, from the reasons by method.
+
+    >>> left_out({"attention": "It has none.", "rollout": "It has none.", "lime": "It is slow."})
+    ['attention, rollout were left out: It has none.', 'lime was left out: It is slow.']
+    """
+    names = {why: [name for name in refused if refused[name] == why] for why in refused.values()}
+    return [f"{', '.join(ms)} {'was' if len(ms) == 1 else 'were'} left out: {why}" for why, ms in names.items()]
