@@ -36,14 +36,15 @@ in memory-bound work most: the training row was 2.06 and 1.51 in two runs on a b
 - Flow: networkx's maximum flow on the same graphs, 6 layers, 30 tokens.
 - Erasure: comprehensiveness, sufficiency and τ-LOO by deletion over 100 texts, MiniLM; the peer runs the model once per
   edit. Scores of several methods are made up, with a common part: what is timed are the edits.
-- Trained adversary: three epochs of paper 2's loss with λ = 0.001 and the loss on dev after each; ours reads texts of
-  similar length together and computes the base's outputs once, which counts; the peer takes texts in random order,
-  computes the base's outputs for every batch, and writes predictions and attention to disk after every epoch. Losses
-  are compared with the same batches on both sides, in random order and by length, and in double precision, for in
-  single the sums of KL amplify rounding.
-- Two adversaries: six epochs each, one after the other on one core and side by side on two, the start of the worker
-  processes included; wall-clock time, so the row needs a quiet machine. None ends early here; where
-  one may, the bar says so, and its estimate is the longest that it can take.
+- The other methods that Captum has: MiniLM, texts of about 25 tokens, Captum in the same batches of 16, but for
+  Kernel-SHAP, which it computes text by text and one coalition a call. Grad-SHAP says on both sides how far it misses
+  its sum. Draws differ; that the same draws give the same scores is tested.
+- Trained adversary: three epochs of paper 2's loss with λ = 0.001 and the loss on dev after each, the same batches of
+  texts in random order on both sides. The peer computes the base's outputs for every batch, and writes predictions and
+  attention to disk after every epoch. Losses are compared in double precision, for training amplifies rounding.
+- Four adversaries: two λ with two seeds each, six epochs, one after the other on one core and side by side on two, the
+  start of the worker processes included; wall-clock time, so the row needs a quiet machine. None ends early here;
+  where one may, the bar gives the shortest and the longest time that is left.
 """
 
 
