@@ -6,21 +6,25 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tokenizers import processors
+from tokenizers import Tokenizer, models, processors
+from transformers import AutoModelForSequenceClassification, BertConfig, PreTrainedTokenizerFast, T5GemmaConfig
 
-from heatcheck.batch import PAIR, Example, rows, trim
+from heatcheck.batch import PAIR, Example, keep_tokens, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.experiments.erasing.reading import read
 from heatcheck.experiments.performance import PerformanceConfig, performance
 from heatcheck.explain import method
 from heatcheck.explain.types import probability_of_prediction
-from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
+from heatcheck.models.entrance import embedded, last_end, where_to_read
+from heatcheck.models.given import subject_of
+from heatcheck.models.huggingface import HuggingFaceClassifier, last_states, padded_maps
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 from tests.explain.families import hooks
 from tests.tiny import (
     DECODERS,
     ENCODER_DECODERS,
     FAMILIES,
+    MARKS,
     OTHERS,
     SIZES,
     UNPADDED,
@@ -248,6 +252,59 @@ def test_an_encoder_decoder_whose_tokenizer_sets_no_end_is_refused(tmp_path, mon
         InputError, match=r"BartFor\w+ reads its class at the token 3 behind a text, which its tokenizer"
     ):
         tiny_subject(tmp_path, "bart")
+
+
+def test_an_encoder_decoder_whose_config_names_no_end_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"BartFor\w+ cannot be entered at its word embeddings .* black box"):
+        tiny_subject(tmp_path, "bart", eos_token_id=None)
+
+
+@pytest.mark.parametrize("family", ENCODER_DECODERS)
+def test_an_encoder_decoder_reads_a_text_of_which_nothing_is_left(tmp_path, family):
+    """And a text without its <eos> is read at its last token, as if that were one."""
+    subject = tiny_subject(tmp_path, family)
+    (batch,) = subject.batches([Example("x", "good film", 0)], 1)
+    for keep in (torch.zeros_like(batch.mask), batch.mask & (batch.token_ids != 3)):
+        edited = keep_tokens(batch, keep)
+        inputs = subject.model.inputs(subject.model.embed(edited), edited, None)
+        assert where_to_read(subject.model.network.config, inputs)[0].tolist().count(3) == 1
+        assert int(last_end(subject.model.network.config, inputs)) == max(int(edited.mask.sum()) - 1, 0)
+        assert subject.model.predict(edited).isfinite().all()
+
+
+@pytest.mark.parametrize("end", [3, [4, 3], None])
+@pytest.mark.parametrize("marks", ["t5", "gpt2"])
+def test_t5gemma_is_read_at_its_last_token(end, marks):
+    """Its config may name several ends or none, and its tokenizer sets none: the last token is read, whatever it is."""
+    sizes = SIZES | {"vocab_size": len(VOCABULARY), "num_key_value_heads": 1, "head_dim": 16, "pad_token_id": 0}
+    config = T5GemmaConfig(encoder=sizes, decoder=sizes, vocab_size=len(VOCABULARY), eos_token_id=end, pad_token_id=0)
+    torch.manual_seed(0)
+    network = AutoModelForSequenceClassification.from_config(config).eval()
+    subject = subject_of((network, tiny_tokenizer(marks)))
+    examples = [Example("x", "good film", 0), Example("y", "a sad film", 0)]
+    (batch,) = subject.batches(examples, 2)
+    found = read(subject.model, batch)
+    for row in range(2):
+        with torch.no_grad(), last_states(network) as seen:
+            own = network(input_ids=batch.token_ids[row : row + 1, batch.mask[row]]).logits[0]
+        torch.testing.assert_close(found.probs[row], own.softmax(-1))
+        torch.testing.assert_close(found.vector[row], seen[0][0, -1])
+
+
+def test_a_tokenizer_of_two_words_is_enough():
+    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*MARKS, "good", "bad"])}, unk_token="[UNK]"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]")
+    network = AutoModelForSequenceClassification.from_config(BertConfig(**SIZES, vocab_size=7))
+    assert subject_of((network, tokenizer)).model.side == "right"
+
+
+def test_what_is_long_enough_is_not_copied(tmp_path):
+    model = tiny_subject(tmp_path).model
+    maps, table = torch.ones(1, 1, 1, 2, 2), model.network.get_input_embeddings()
+    assert padded_maps(maps, 2) is maps
+    assert padded_maps(maps, 3).sum(-1)[0, 0, 0].tolist() == [2, 2, 0]
+    ids = torch.tensor([[2, 3]])
+    assert embedded(model.network, ids).grad_fn.name() == table(ids).grad_fn.name()
 
 
 def test_longformer_is_entered_and_says_that_it_has_no_maps(tmp_path):

@@ -97,6 +97,18 @@ def test_only_the_slopes_that_are_asked_for():
     assert all(weight.grad is not None for weight in encoder.parameters())
 
 
+@pytest.mark.parametrize("many", [0, 1, 2])
+@pytest.mark.parametrize("longest", [0, 2])
+def test_texts_without_words_have_no_slope(many, longest):
+    encoder = RecurrentEncoder(5, 3, nn.LSTM).double()
+    mask = torch.zeros(many, longest, dtype=torch.bool)
+    found = encoder.read(torch.randn(4, 5).double(), mask.long(), mask)
+    assert found.shape == (many, longest, 6)
+    assert not found.any()
+    found.sum().backward()
+    assert not any(weight.grad.any() for weight in encoder.parameters())
+
+
 def test_mirroring_twice_is_not_to_mirror():
     mask = torch.tensor([[True, True, True, False], [True, False, False, False]])
     mirror = mirrored(mask)

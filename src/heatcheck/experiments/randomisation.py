@@ -33,7 +33,7 @@ from heatcheck.explain.method import Method
 from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.attentive import AttentionModel
-from heatcheck.models.entrance import is_encoder_decoder
+from heatcheck.models.entrance import halves
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.spec import ModelSpec
@@ -162,9 +162,8 @@ def _transformer_stages(network: nn.Module, names: Sequence[str]) -> dict[str, l
 
 def layer_paths(network: Any) -> list[str]:
     """Where the layers are, from the input up; a decoder stands on its encoder."""
-    halves = (network.get_encoder(), network.get_decoder()) if is_encoder_decoder(network) else (network,)
     paths = {module: path for path, module in network.named_modules()}
-    lists = [layer_list(half) for half in halves]
+    lists = [layer_list(half) for half in halves(network)]
     return [f"{paths[layers]}.{number}" for layers in lists for number in range(len(layers))]
 
 

@@ -24,14 +24,19 @@ def is_encoder_decoder(network: Any) -> bool:
     return bool(getattr(network.config, "is_encoder_decoder", False))
 
 
+def halves(network: Any) -> tuple[Any, ...]:
+    """Encoder and decoder; a network of one kind is one whole."""
+    return (network.get_encoder(), network.get_decoder()) if is_encoder_decoder(network) else (network,)
+
+
 def tables(network: Any) -> list[nn.Embedding]:
     """Of word embeddings, each once."""
-    halves = (network.get_encoder(), network.get_decoder()) if is_encoder_decoder(network) else (network,)
-    return list({table.weight: table for table in (half.get_input_embeddings() for half in halves)}.values())
+    return list({table.weight: table for table in (half.get_input_embeddings() for half in halves(network))}.values())
 
 
 def embedded(network: Any, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-    return torch.cat([table(token_ids) for table in tables(network)], dim=-1)
+    found = [table(token_ids) for table in tables(network)]
+    return found[0] if len(found) == 1 else torch.cat(found, dim=-1)  # `cat` copies even one
 
 
 @contextlib.contextmanager
@@ -51,8 +56,8 @@ def entered(network: Any, inputs: Inputs) -> Iterator[dict[str, Tensor]]:
         shifted = torch.cat([last(given["input_ids"][:, :1]), before], dim=1)
         return args, {**given, "input_ids": None, "inputs_embeds": shifted}
 
-    halves = ((network.get_encoder(), encoder), (network.get_decoder(), decoder))
-    hooks = [half.register_forward_pre_hook(enter, with_kwargs=True) for half, enter in halves]
+    entries = zip(halves(network), (encoder, decoder), strict=True)
+    hooks = [half.register_forward_pre_hook(enter, with_kwargs=True) for half, enter in entries]
     try:
         yield {"input_ids": where_to_read(network.config, inputs)}
     finally:
@@ -62,30 +67,40 @@ def entered(network: Any, inputs: Inputs) -> Iterator[dict[str, Tensor]]:
 
 def where_to_read(config: Any, inputs: Inputs) -> Int[Tensor, "B T"]:
     """Ids with one <eos>, for networks want equally many in each text, and with the last token, for some (mBART) begin
-    their decoder with it. All others are a word that is neither <eos> nor padding."""
-    word = next(i for i in range(3) if i not in (config.eos_token_id, config.pad_token_id))
+    their decoder with it. All others are a word that is neither <eos> nor padding. A text without any token has an
+    <eos> all the same, for there is no class without one."""
+    ends = end_ids(config)
+    word = next(i for i in range(len(ends) + 2) if i not in (*ends, config.pad_token_id))
     last = (inputs.mask.sum(1, keepdim=True) - 1).clamp(min=0)
     ids = torch.full_like(inputs.token_ids, word).scatter(1, last, inputs.token_ids.gather(1, last))
-    ids = ids.scatter(1, last_end(config, inputs)[:, None], config.eos_token_id)
-    return ids.masked_fill(~inputs.mask, config.pad_token_id)
+    ids = ids.masked_fill(~inputs.mask, config.pad_token_id)
+    return ids.scatter(1, last_end(config, inputs)[:, None], ends[0]) if ends else ids
+
+
+def end_ids(config: Any) -> list[int]:
+    """A config may name one <eos>, several or none."""
+    named = config.eos_token_id
+    return [] if named is None else [named] if isinstance(named, int) else list(named)
 
 
 def last_end(config: Any, inputs: Inputs) -> Int[Tensor, "B"]:
-    """Where the last <eos> of each text stands."""
-    ends: Tensor = inputs.mask & (inputs.token_ids == config.eos_token_id)
-    return (ends * torch.arange(1, 1 + ends.shape[1], device=ends.device)).argmax(1)
+    """Where the last <eos> of each text stands; of a text without one, its last token, which T5Gemma reads."""
+    place = torch.arange(1, 1 + inputs.mask.shape[1], device=inputs.mask.device)
+    ends = torch.isin(inputs.token_ids, place.new_tensor(end_ids(config)))
+    return ((place + ends * len(place)) * inputs.mask).argmax(1)
 
 
 def check_end(source: str, network: Any, tokenizer: Any) -> None:
     """Refuse a tokenizer without the token that the class is read at."""
-    config = network.config
-    if not is_encoder_decoder(network) or tokenizer("a", verbose=False)["input_ids"].count(config.eos_token_id):
+    ends = end_ids(network.config)
+    if not is_encoder_decoder(network) or not ends or {*ends} & {*tokenizer("a", verbose=False)["input_ids"]}:
         return
-    word = next(i for i in range(2) if i != config.eos_token_id)
+    word = next(i for i in range(len(ends) + 1) if i not in ends)
     try:
-        network(input_ids=torch.full((1, 3), word, device=tables(network)[0].weight.device))
+        with torch.no_grad():
+            network(input_ids=torch.full((1, 3), word, device=tables(network)[0].weight.device))
     except ValueError as error:
         raise InputError(
-            f"{source}: {type(network).__name__} reads its class at the token {config.eos_token_id} behind a text, "
+            f"{source}: {type(network).__name__} reads its class at the token {ends[0]} behind a text, "
             "which its tokenizer does not set. Save the tokenizer that it was trained with beside the model."
         ) from error

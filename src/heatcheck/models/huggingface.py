@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
-from heatcheck.models.entrance import embedded, entered, is_encoder_decoder
+from heatcheck.models.entrance import embedded, end_ids, entered, is_encoder_decoder
 from heatcheck.models.inputs import Inputs, Windows, equally_long, padding_first, regrouped
 from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.softmax import Tap
@@ -85,7 +85,7 @@ class HuggingFaceClassifier(nn.Module):
         with eager_attention(self.network):
             parts = [self._with_maps(part) for part in self._parts(inputs, groups)]
         logits = regrouped([part[0] for part in parts], groups)
-        maps = regrouped([functional.pad(m, (0, length - m.shape[-1]) * 2) for _, m in parts], groups)
+        maps = regrouped([padded_maps(part[1], length) for part in parts], groups)
         return (logits, maps) if windows is None else (windows.mean(logits), windows.spread(maps))
 
     def readout(self, batch: Batch) -> Int[Tensor, "B"]:
@@ -171,6 +171,12 @@ class HuggingFaceClassifier(nn.Module):
         return maps.masked_fill(~both, 0)
 
 
+def padded_maps(maps: Float[Tensor, "B L H S S"], length: int) -> Float[Tensor, "B L H T T"]:
+    """`pad` copies even what is long enough, and maps are large."""
+    missing = length - maps.shape[-1]
+    return functional.pad(maps, (0, missing, 0, missing)) if missing else maps
+
+
 @contextlib.contextmanager
 def lent_padding(config: Any, pad: int) -> Iterator[None]:
     """Inside, there is a pad id: without one, decoders refuse more than one text at a time."""
@@ -199,17 +205,18 @@ def eager_attention(network: Any) -> Iterator[None]:
 def trial(model: HuggingFaceClassifier, pads: int = 0) -> Inputs:
     """Three words, of which an encoder-decoder's last is its <eos>, and padding behind them."""
     device = next(model.network.parameters()).device
-    token_ids = model.ordinary_ids[None, : 3 + pads].to(device, copy=True)  # padding may hold words: it is not read
-    if is_encoder_decoder(model.network):
-        token_ids[:, 2] = model.network.config.eos_token_id
+    words = torch.arange(3 + pads) % len(model.ordinary_ids)  # padding may hold words: it is not read
+    token_ids = model.ordinary_ids[words][None].to(device)
+    if is_encoder_decoder(model.network) and (ends := end_ids(model.network.config)):
+        token_ids[:, 2] = ends[0]
     return Inputs(embedded(model.network, token_ids), torch.arange(3 + pads, device=device)[None] < 3, token_ids)
 
 
 def check_entrance(model: HuggingFaceClassifier) -> None:
     """Entered at its embeddings, a network has to say what it says of the ids, and to have slopes."""
     text = trial(model)
-    with torch.no_grad():
-        own = model.network(input_ids=text.token_ids).logits
+    with torch.no_grad(), lent_padding(model.network.config, model.pad_id):
+        own = model.network(input_ids=text.token_ids, attention_mask=text.mask.long()).logits
     with torch.enable_grad():
         start = text.embeddings.detach().requires_grad_()
         found = model._run(text._replace(embeddings=start)).logits

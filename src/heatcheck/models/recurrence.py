@@ -101,7 +101,7 @@ class _Reading(torch.autograd.Function):
             ctx.schedule, ctx.table_rows = schedule, len(table)
         states, (texts, length) = steps.states, schedule.row.shape[1:]
         rows = schedule.row.permute(1, 2, 0) + torch.arange(2) * states.shape[1]
-        return states.flatten(0, 1).index_select(0, rows.flatten()).view(texts, length, -1)
+        return states.flatten(0, 1).index_select(0, rows.flatten()).view(texts, length, 2 * states.shape[2])
 
     @staticmethod
     @once_differentiable
@@ -110,7 +110,7 @@ class _Reading(torch.autograd.Function):
         steps, schedule = Steps(*saved), ctx.schedule
         places = schedule.place * 2 + torch.arange(2)[:, None]
         by_step = slope.reshape(-1, hidden.shape[2]).index_select(0, places.flatten())
-        on_gates = _unread(by_step.view(*words.shape, -1), hidden, steps, schedule)
+        on_gates = _unread(by_step.view(*words.shape, hidden.shape[2]), hidden, steps, schedule)
         for_table, for_hidden = ctx.needs_input_grad[:2]
         on_table = on_hidden = None
         if for_table:
@@ -165,7 +165,7 @@ def _unread(
     of_new.mul_(keep_new).mul_(2)
     of_show.mul_(shown)
     through_cell = (1 - shown * shown).mul_(show)
-    of_cell = found.view(*slope.shape[:2], 4, -1)[..., :3, :]
+    of_cell = found.view(*slope.shape[:2], 4, slope.shape[2])[..., :3, :]
     values = (found, of_cell, of_keep_old, of_show, slope, through_cell, keep_old)
     steps_of = zip(*map(schedule.steps, values), torch.split(cells, schedule.with_start, dim=1)[:-1], strict=True)
     on_cell, later = slope.new_zeros(2, schedule.row.shape[1], slope.shape[2]), None
