@@ -17,7 +17,7 @@ from heatcheck.explain import method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.entrance import embedded, last_end, where_to_read
 from heatcheck.models.given import subject_of
-from heatcheck.models.huggingface import HuggingFaceClassifier, last_states, padded_maps
+from heatcheck.models.huggingface import HuggingFaceClassifier, last_states, padded_maps, same_output
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 from tests.explain.families import hooks
 from tests.tiny import (
@@ -296,6 +296,14 @@ def test_a_tokenizer_of_two_words_is_enough():
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]")
     network = AutoModelForSequenceClassification.from_config(BertConfig(**SIZES, vocab_size=7))
     assert subject_of((network, tokenizer)).model.side == "right"
+
+
+def test_an_output_that_padding_makes_no_number_is_another_one():
+    number, none = torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, torch.nan]])
+    assert same_output(number, number + 1e-5)
+    assert not same_output(number, number + 1e-2)
+    assert not same_output(number, none)
+    assert same_output(none, none)  # said of its predictions, not here
 
 
 def test_what_is_long_enough_is_not_copied(tmp_path):

@@ -92,8 +92,8 @@ def last_end(config: Any, inputs: Inputs) -> Int[Tensor, "B"]:
 
 def check_end(source: str, network: Any, tokenizer: Any) -> None:
     """Refuse a tokenizer without the token that the class is read at."""
-    ends = end_ids(network.config)
-    if not is_encoder_decoder(network) or not ends or {*ends} & {*tokenizer("a", verbose=False)["input_ids"]}:
+    ends = end_ids(network.config) if is_encoder_decoder(network) else []
+    if not ends or {*ends} & {*tokenizer("a", verbose=False)["input_ids"]}:
         return
     word = next(i for i in range(len(ends) + 1) if i not in ends)
     try:
