@@ -111,14 +111,15 @@ def ours(setting: Setting, model: SingleText, batches: list[Batch], rows: list[l
     found: list[Tensor] = []
 
     def loss(batch: Batch) -> Tensor:
-        found.append(task.loss(batch))
-        return found[-1]
+        value = task.loss(batch)
+        found.append(value.detach())
+        return value
 
     history = fit(
         model, loss, lambda _: batches, select=task.select, recipe=Recipe(epochs=EPOCHS),
         generator=torch.Generator().manual_seed(SEED),
     )  # fmt: skip
-    return [float(value.detach()) for value in found], [-e.selected_by for e in history]
+    return [float(value) for value in found], [-e.selected_by for e in history]
 
 
 def side_by_side_on_cores(setting: Setting) -> Outcome:

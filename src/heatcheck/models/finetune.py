@@ -77,7 +77,7 @@ def new_head(
     config.label2id = {label: i for i, label in enumerate(data.labels)}
     config.problem_type = None
     tokenizer = pretrained.load_tokenizer(source, spec)
-    if config.pad_token_id is None:
+    if getattr(config, "pad_token_id", None) is None:
         config.pad_token_id = pretrained.padding(tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

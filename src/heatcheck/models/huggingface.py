@@ -180,7 +180,7 @@ def padded_maps(maps: Float[Tensor, "B L H S S"], length: int) -> Float[Tensor, 
 @contextlib.contextmanager
 def lent_padding(config: Any, pad: int) -> Iterator[None]:
     """Inside, there is a pad id: without one, decoders refuse more than one text at a time."""
-    before = config.pad_token_id
+    before = getattr(config, "pad_token_id", None)
     config.pad_token_id = pad if before is None else before
     try:
         yield

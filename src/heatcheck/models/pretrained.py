@@ -70,7 +70,7 @@ def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -
     if spec.uniform:
         impose_uniform_attention(network)
     tokenizer = load_tokenizer(source, spec)
-    if network.config.pad_token_id is None:
+    if getattr(network.config, "pad_token_id", None) is None:
         network.config.pad_token_id = padding(tokenizer)
     return as_subject(network, tokenizer, spec, device=device, fingerprint=source_fingerprint(source))
 
@@ -89,7 +89,8 @@ def as_subject(
         )
     pad, empty = emptying(network, tokenizer)
     mask, notes = masking(tokenizer)
-    marks = {*tokenizer.all_special_ids, config.pad_token_id}
+    marks = {*tokenizer.all_special_ids, getattr(config, "pad_token_id", None)}
+    known = getattr(config, "vocab_size", len(tokenizer))  # CANINE, which reads characters, says nothing
     check_end(spec.source, network, tokenizer)
     model = _classifier(
         network.to(device).eval(),
@@ -97,7 +98,7 @@ def as_subject(
         mask_id=mask,
         max_length=max_length,
         types=token_types(network, tokenizer),
-        ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), config.vocab_size)) if i not in marks]),
+        ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), known)) if i not in marks]),
     )
     lengths = () if model.side != "none" else (f"{type(network).__name__} {ONE_LENGTH}",)
     return Subject(
