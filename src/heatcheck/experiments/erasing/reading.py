@@ -43,9 +43,9 @@ def read(model: Predictor, batch: Batch) -> Reading:
 
 
 def _read_transformer(model: HuggingFaceClassifier, batch: Batch) -> Reading:
-    with readout_only(model), last_states(model.network) as seen:
-        probs = model.probs(model.predict(batch))
     embeddings, windows = model.embed(batch), model.windows(batch)
+    with readout_only(model), last_states(model.network) as seen:
+        probs = model.probs(model.logits(embeddings, batch))
     inputs = model.inputs(embeddings, batch, windows)
     groups = model.groups(inputs.mask)
     if len(seen) != len(groups) or seen[0].dim() != 3:  # a network that hides its body
