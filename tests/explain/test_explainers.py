@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from captum.attr import InputXGradient, Saliency
+from captum.attr import DeepLift, InputXGradient, IntegratedGradients, Saliency
 
 from heatcheck.batch import rows, trim
 from heatcheck.errors import InputError
@@ -49,6 +49,48 @@ SLOPES = {  # ours, Captum's, and how a word's dimensions become its score
     "gradient_x_input": (InputXGradient, lambda found: found.sum(-1)),
     "saliency": (Saliency, lambda found: found.norm(dim=-1)),
 }
+
+
+@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_slopes_are_those_of_each_text_alone(name, encoder):
+    """By autograd, a text at a time: Captum has no part in what is expected here."""
+    examples = random_examples(6, "pair", labels=3)
+    model, vocabulary = small_model(examples, encoder, labels=3)
+    ours = EXPLAINERS[name].explain(model, vocabulary.batch(examples), predicted_probability).scores
+    for row, example in enumerate(examples):
+        alone = vocabulary.batch([example])
+        embeddings = model.embed(alone).detach().requires_grad_()
+        predicted_probability(model, model.logits(embeddings, alone), alone).sum().backward()
+        slope = embeddings.grad
+        expected = slope.norm(dim=-1) if name == "saliency" else (slope * embeddings.detach()).sum(-1)
+        torch.testing.assert_close(ours[row, : expected.shape[1]], expected[0], atol=1e-6, rtol=1e-4)
+
+
+COMPUTED_BY_CAPTUM = {
+    "saliency": Saliency,
+    "gradient_x_input": InputXGradient,
+    "integrated_gradients": IntegratedGradients,
+    "deep_lift_captum": DeepLift,
+    "gradient": Saliency,
+    "smooth_grad": Saliency,
+    "gradient_shap": Saliency,
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED_BY_CAPTUM)
+def test_what_captum_takes_in_batches_is_captums(monkeypatch, name):
+    examples = random_examples(6)
+    model, vocabulary = small_model(examples)
+    called, attribute = [], COMPUTED_BY_CAPTUM[name].attribute
+
+    def counted(self, inputs, *more, **settings):
+        called.append(len(inputs))
+        return attribute(self, inputs, *more, **settings)
+
+    monkeypatch.setattr(COMPUTED_BY_CAPTUM[name], "attribute", counted)
+    EXPLAINERS[name].explain(model, vocabulary.batch(examples), predicted_probability)
+    assert sum(called) >= len(examples)
 
 
 @pytest.mark.parametrize("name", SLOPES)

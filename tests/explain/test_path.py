@@ -166,7 +166,7 @@ def test_integrated_gradients_of_a_transformer_in_double_precision(tmp_path):
     torch.testing.assert_close(EXACT_STEPS(model, batch, scalar).scores, theirs, atol=1e-8, rtol=1e-7)
 
 
-@pytest.mark.parametrize("method", ["riemann_left", "riemann_middle", "riemann_right"])
+@pytest.mark.parametrize("method", ["riemann_left", "riemann_middle", "riemann_right", "riemann_trapezoid"])
 def test_other_rules_are_captums(method):
     examples = random_examples(3)
     model, vocabulary = small_model(examples)
@@ -399,7 +399,8 @@ def test_small_pieces_and_a_lack_of_memory_change_nothing(monkeypatch, name):
         found = METHODS[name](model, batch, scalar, generator=generator()).scores
     torch.testing.assert_close(found, whole, atol=1e-6, rtol=1e-4)
     assert set(sizes) == {1, 2}
-    monkeypatch.setattr(sys.modules[gradient.__module__], "TOKENS_AT_ONCE", 1)
+    for explainer in (gradient, IntegratedGradients):
+        monkeypatch.setattr(sys.modules[explainer.__module__], "TOKENS_AT_ONCE", 1)
     torch.testing.assert_close(explain(), whole, atol=1e-6, rtol=1e-4)
 
 
@@ -447,7 +448,7 @@ def test_a_class_whose_probability_does_not_move_has_a_finite_delta():
         (
             lambda: IntegratedGradients(method="simpson"),
             "integrated_gradients: method 'simpson' is not one of gausslegendre, riemann_left, riemann_middle, "
-            "riemann_right.",
+            "riemann_right, riemann_trapezoid.",
         ),
         (lambda: IntegratedGradients(tolerance=math.nan), "integrated_gradients: tolerance nan is not 0 or more."),
         (lambda: GradientShap(baseline="none"), "gradient_shap: baseline 'none' is not one of pad, mask, zero."),

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
+from heatcheck.explain.captums import FromEmbeddings, attributed
 from heatcheck.explain.contributions import averaged
 from heatcheck.explain.hiding import emptied
 from heatcheck.explain.types import Explanation, Scalar, held
@@ -45,30 +46,14 @@ def by_captum(
     batch: Batch,
     scalar: Scalar,
 ) -> Float[Tensor, "B T E"]:
-    from captum.attr import DeepLift as Captum  # takes a second, and matplotlib, to import
-
     groups = model.groups(batch.mask) if isinstance(model, HuggingFaceClassifier) else []
     if len(groups) > 1:  # each is a run of its own, and Captum takes one
         parts = [by_captum(model, embeddings[g], baseline[g], rows(batch, g), scalar) for g in groups]
         return regrouped(parts, groups)
     network = FromEmbeddings(model, batch, scalar)
-    # cuDNN cannot go backwards through an RNN in eval mode; PyTorch's own kernels can.
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False), _left_as_it_was(network):
-        contributions: Tensor = Captum(network).attribute(embeddings.detach().requires_grad_(), baseline.detach())
-    return contributions.detach()
-
-
-class FromEmbeddings(nn.Module):
-    """What is explained, as the module that Captum asks for. It stacks baselines below the texts."""
-
-    def __init__(self, model: Classifier, batch: Batch, scalar: Scalar) -> None:
-        super().__init__()
-        self.model, self.batch, self.scalar = model, batch, scalar
-
-    def forward(self, embeddings: Float[Tensor, "N T E"]) -> Float[Tensor, "N"]:
-        index = torch.arange(len(embeddings), device=embeddings.device) % len(self.batch)
-        batch = rows(self.batch, index)
-        return self.scalar(self.model, self.model.logits(embeddings, batch), batch)
+    index = torch.arange(len(batch), device=embeddings.device)
+    with _left_as_it_was(network):
+        return attributed("DeepLift", network, embeddings, baseline.detach(), additional_forward_args=index)
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
+from heatcheck.explain.captums import attributed
 from heatcheck.explain.pieces import in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
@@ -67,24 +67,24 @@ def saliency(
     model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
 ) -> Explanation:
     """‖∂y/∂e‖₂, through the whole model (Li et al. 2016): how fast the output moves with the word's embedding."""
-    return Explanation(_of_slopes(lambda slope, _: slope.norm(dim=-1), model, batch, scalar), signed=False)
+    return Explanation(_in_batches("Saliency", lambda found: found.norm(dim=-1), model, batch, scalar), signed=False)
 
 
 def _times_input(model: Classifier, batch: Batch, scalar: Scalar) -> Float[Tensor, "B T"]:
-    return _of_slopes(lambda slope, embeddings: (slope * embeddings).sum(-1), model, batch, scalar)
+    return _in_batches("InputXGradient", lambda found: found.sum(-1), model, batch, scalar)
 
 
-def _of_slopes(
-    score: Callable[[Float[Tensor, "N T E"], Float[Tensor, "N T E"]], Float[Tensor, "N T"]],
+def _in_batches(
+    method: str,
+    score: Callable[[Float[Tensor, "N T E"]], Float[Tensor, "N T"]],
     model: Classifier,
     batch: Batch,
     scalar: Scalar,
 ) -> Float[Tensor, "B T"]:
-    """`score` of the slopes and the embeddings where they were taken."""
+    """`score` of what Captum's method says of the embeddings of the texts as they are."""
 
     def scored(some: Batch) -> Float[Tensor, "N T"]:
-        embeddings = model.embed(some).detach()
-        return score(slopes(embeddings, lambda e: scalar(model, model.logits(e, some), some)), embeddings)
+        return score(attributed(method, lambda e: scalar(model, model.logits(e, some), some), model.embed(some)))
 
     with readout_only(model):
         return in_pieces(scored, batch, TOKENS_AT_ONCE) * batch.mask
@@ -93,24 +93,8 @@ def _of_slopes(
 def slopes(
     embeddings: Float[Tensor, "N T E"], explained: Callable[[Float[Tensor, "N T E"]], Float[Tensor, "N"]]
 ) -> Float[Tensor, "N T E"]:
-    """∂y/∂e of each row. Nothing is left on the model's weights."""
-    start = embeddings.detach().requires_grad_()
-    with torch.enable_grad(), plain_kernels():
-        (slope,) = torch.autograd.grad(explained(start).sum(), start)
-    return slope
-
-
-@contextmanager
-def plain_kernels() -> Iterator[None]:
-    """PyTorch's own RNN kernels: cuDNN's cannot go backwards in eval mode, and oneDNN's always compute the slopes of
-    the weights too, which nobody asked for."""
-    one_dnn = torch.backends.mkldnn
-    was_on, one_dnn.enabled = one_dnn.enabled, False  # type: ignore[assignment]
-    try:
-        with torch.backends.cudnn.flags(enabled=False):
-            yield
-    finally:
-        one_dnn.enabled = was_on
+    """∂y/∂e of each row."""
+    return attributed("Saliency", explained, embeddings, abs=False)
 
 
 @dataclass(frozen=True)

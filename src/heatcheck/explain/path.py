@@ -10,27 +10,29 @@ texts whose scores miss their sum, as 50 steps may where a model has kinks (ReLU
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from heatcheck.batch import Batch, rows
 from heatcheck.errors import InputError
-from heatcheck.explain.gradient import Points, sum_of_slopes
+from heatcheck.explain.captums import FromEmbeddings, attributed
+from heatcheck.explain.gradient import TOKENS_AT_ONCE, Points, sum_of_slopes, without_padding
 from heatcheck.explain.hiding import emptied
-from heatcheck.explain.pieces import in_pieces
+from heatcheck.explain.pieces import fewer_at_once, in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.protocols import Classifier
+from heatcheck.models.readout import readout_only
 from heatcheck.randomness import text_seeds
 
 # What a text is without its words. pad, mask: that token in place of each word, marks stay. zero: no embedding at all,
 # the marks' neither (Wang et al. 2020).
 Baseline = Literal["pad", "mask", "zero"]
+RULES = ("gausslegendre", "riemann_left", "riemann_middle", "riemann_right", "riemann_trapezoid")  # Captum's names
 
 
 @dataclass(frozen=True)
@@ -64,18 +66,14 @@ class IntegratedGradients:
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
         line = Line.of(model, batch, scalar, self.baseline)
-        scores, steps = self._integral(line, self.steps), self.steps
+        scores, steps = line.integral(self.steps, self.method), self.steps
         while steps < self.most_steps:
             missing = (line.missed(scores) > self.tolerance).nonzero().squeeze(1)
             if not len(missing):
                 break
             steps = min(2 * steps, self.most_steps)
-            scores = scores.index_copy(0, missing, self._integral(line.some(missing), steps))
+            scores = scores.index_copy(0, missing, line.some(missing).integral(steps, self.method))
         return Explanation(scores, signed=True, delta=line.missed(scores))
-
-    def _integral(self, line: Line, steps: int) -> Float[Tensor, "B T"]:
-        places, weights = (line.change.new_tensor(x).expand(len(line.batch), -1) for x in RULES[self.method](steps))
-        return line.scores(places, weights)
 
 
 @dataclass(frozen=True)
@@ -94,8 +92,8 @@ class GradientShap:
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None
     ) -> Explanation:
         line = Line.of(model, batch, scalar, self.baseline)
-        places = uniform_numbers(batch, generator, self.samples).to(line.change)
-        scores = line.scores(places, torch.full_like(places, 1 / self.samples))
+        places = uniform_numbers(batch, generator, self.samples).to(line.start)
+        scores = line.mean_at(places)
         return Explanation(scores, signed=True, delta=line.missed(scores))
 
 
@@ -136,7 +134,7 @@ class Line:
     batch: Batch
     scalar: Scalar
     start: Float[Tensor, "B T E"]
-    change: Float[Tensor, "B T E"]
+    end: Float[Tensor, "B T E"]
     promised: Float[Tensor, "B"]
 
     @staticmethod
@@ -145,19 +143,52 @@ class Line:
         scalar, start = held(scalar, model, batch), empty(model, batch, baseline)
         whole = in_pieces(lambda some: scalar(model, model.predict(some), some), batch)
         none = in_pieces(lambda some: scalar(model, model.logits(empty(model, some, baseline), some), some), batch)
-        return Line(model, batch, scalar, start, model.embed(batch) - start, whole - none)
+        return Line(model, batch, scalar, start, model.embed(batch), whole - none)
 
     def some(self, texts: Int[Tensor, "N"]) -> Line:
-        chosen = (self.start[texts], self.change[texts], self.promised[texts])
+        chosen = (self.start[texts], self.end[texts], self.promised[texts])
         return Line(self.model, rows(self.batch, texts), self.scalar, *chosen)
 
-    def scores(self, places: Float[Tensor, "B K"], weights: Float[Tensor, "B K"]) -> Float[Tensor, "B T"]:
-        """The slopes at `places` (0 the empty text, 1 the text) times the change of the embeddings."""
+    def integral(self, steps: int, method: str) -> Float[Tensor, "B T"]:
+        """The mean slope along the way, times the way: Captum's, for texts of about one length at a time."""
+        width, order = self.batch.mask.shape[1], self.batch.mask.sum(1).argsort(stable=True)
+
+        def together(index: Int[Tensor, "N"]) -> Float[Tensor, "N T"]:
+            found = self.some(order[index])._integral_at_once(steps, method)
+            return nn.functional.pad(found, (0, width - found.shape[1]))
+
+        with readout_only(self.model):
+            found = over_rows(together, rows(self.batch, order), TOKENS_AT_ONCE // steps)
+        return found[order.argsort()] * self.batch.mask
+
+    def _integral_at_once(self, steps: int, method: str) -> Float[Tensor, "B W"]:
+        """Some steps at once, to be exact."""
+        batch = without_padding(self.batch)
+        n, width = batch.mask.shape
+        explained, row = FromEmbeddings(self.model, batch, self.scalar), torch.arange(n, device=batch.mask.device)
+
+        def by_captum(steps_at_once: int) -> Float[Tensor, "B W"]:
+            return attributed(
+                "IntegratedGradients",
+                explained,
+                self.end[:, :width],
+                self.start[:, :width],
+                additional_forward_args=row,
+                n_steps=steps,
+                method=method,
+                internal_batch_size=n * steps_at_once,
+            ).sum(-1)
+
+        return fewer_at_once(by_captum, max(1, TOKENS_AT_ONCE // (n * width)))
+
+    def mean_at(self, places: Float[Tensor, "B K"]) -> Float[Tensor, "B T"]:
+        """The mean slope at `places` (0 the empty text, 1 the text) alone, times the way."""
+        way, weights = self.end - self.start, torch.full_like(places, 1 / places.shape[1])
 
         def at(texts: Int[Tensor, "N"], numbers: Int[Tensor, "N"]) -> Float[Tensor, "N T E"]:
-            return self.start[texts] + places[texts, numbers][:, None, None] * self.change[texts]
+            return self.start[texts] + places[texts, numbers][:, None, None] * way[texts]
 
-        return sum_of_slopes(self.model, self.batch, self.scalar, Points(at, self.change, weights))
+        return sum_of_slopes(self.model, self.batch, self.scalar, Points(at, way, weights))
 
     def missed(self, scores: Float[Tensor, "B T"]) -> Float[Tensor, "B"]:
         return missed(scores, self.promised)
@@ -168,33 +199,6 @@ def empty(model: Classifier, batch: Batch, baseline: Baseline) -> Float[Tensor, 
     if baseline == "zero":
         return model.embed(batch) * ~batch.mask[..., None]
     return model.embed(emptied(model, batch, baseline))
-
-
-Rule = Callable[[int], tuple[np.ndarray, np.ndarray]]  # steps to places between 0 and 1, and their weights
-
-
-def gauss_legendre(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exact for polynomials up to degree 2·steps − 1.
-
-    >>> places, weights = gauss_legendre(2)
-    >>> round(float((weights * places**3).sum()), 12)
-    0.25
-    """
-    places, weights = np.polynomial.legendre.leggauss(steps)
-    return (places + 1) / 2, weights / 2
-
-
-def riemann(offset: float) -> Rule:
-    return lambda steps: ((np.arange(steps) + offset) / steps, np.full(steps, 1 / steps))
-
-
-# By the names that Captum has for them.
-RULES: dict[str, Rule] = {
-    "gausslegendre": gauss_legendre,
-    "riemann_left": riemann(0),
-    "riemann_middle": riemann(0.5),
-    "riemann_right": riemann(1),
-}
 
 
 def value_range(embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B"]:

@@ -69,3 +69,13 @@ def _halving(function: Callable[[Int[Tensor, "M"]], Tensor], batch: Batch, index
             ) from error
     half = len(index) // 2
     return [*_halving(function, batch, index[:half]), *_halving(function, batch, index[half:])]
+
+
+def fewer_at_once(function: Callable[[int], Tensor], at_once: int) -> Tensor:
+    """`function(at_once)`, or of half as many when memory runs out: for what makes pieces itself, of a given size."""
+    try:
+        return function(at_once)
+    except (MemoryError, RuntimeError) as error:
+        if at_once == 1 or not is_out_of_memory(error):
+            raise
+    return fewer_at_once(function, at_once // 2)
