@@ -34,6 +34,13 @@ def test_rationales_are_for_plausibility(refused, flags):
     assert refused("run", "correlation", *DATA, *flags) == sentence
 
 
+def test_a_flag_twice_would_lose_the_first(refused):
+    sentence = "--method is given 3 times. Give it once; where it takes several, put commas between them."
+    assert refused("explain", "good", *BOX, "--method", "lime", "--method=shap", "--method", "occlusion") == sentence
+    assert refused("audit", *DATA, "--out", "out").startswith("--out is given 2 times.")
+    assert refused("train", *DATA, "--seed", "1", "--seed", "2").startswith("--seed is given 2 times.")
+
+
 def test_special_tokens_take_part_in_rankings_alone(refused):
     assert refused("run", "correlation", *DATA, "--special-tokens") == (
         "--special-tokens is not for correlation. Leave it out."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import sys
@@ -22,6 +23,7 @@ from heatcheck.flags import (
     MachineFlags,
     MethodFlags,
     ModelFlag,
+    OnceEach,
     OutFlag,
     OwnModelFlags,
     ReadingFlags,
@@ -41,6 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+command = functools.partial(app.command, cls=OnceEach)
 
 
 def _version(asked: bool) -> None:
@@ -60,7 +63,7 @@ def _main(
     """Check the heatmap before you believe it: can this model's token explanations be trusted?"""
 
 
-@app.command()
+@command()
 @grouped
 def audit(
     *,
@@ -89,7 +92,7 @@ def audit(
     _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "audit")
 
 
-@app.command()
+@command()
 @grouped
 def run(
     *,
@@ -163,7 +166,7 @@ def run(
     _finish(api.make_request(_model(model), data.data, limit, machine.seed, options), out, "-".join(names))
 
 
-@app.command()
+@command()
 @grouped
 def train(
     *,
@@ -248,7 +251,7 @@ def train(
     say(f"Trained {subject.name}: best epoch {best.number}, {measure} {best.selected_by:.3f} on dev. Written to {out}")
 
 
-@app.command()
+@command()
 @grouped
 def explain(
     *,
@@ -326,7 +329,7 @@ def explain(
     say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
 
 
-@app.command()
+@command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that audit or run wrote.")],
     out: Annotated[
@@ -345,7 +348,7 @@ def report(
     say(str(write(folder, out, beside or ())))
 
 
-@app.command("list")
+@command("list")
 def list_(
     what: Annotated[
         str, typer.Argument(help="data, experiments, explainers, encoders, attentions, weightings or pairings.")
@@ -364,7 +367,7 @@ def list_(
             OUT.print()
 
 
-@app.command()
+@command()
 def reproduce(
     paper: Annotated[str, typer.Argument(help="paper-1, paper-2, paper-3 or paper-5")],
     data_dir: DataDirFlag = None,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from typer import Option
+from typer.core import TyperCommand
 
 from heatcheck.errors import InputError
 
@@ -244,6 +245,20 @@ class TrainedFlags:
     def given(self) -> dict[str, Any]:
         """By the name of the flag."""
         return {name.replace("_", "-"): value for name, value in vars(self).items()}
+
+
+class OnceEach(TyperCommand):
+    """Refuses a flag that stands twice: the first would be forgotten without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for flag in given:
+            if given.count(flag) > 1 and not getattr(flag, "multiple", False):
+                raise InputError(
+                    f"{flag.opts[0]} is given {given.count(flag)} times. Give it once; where it takes several, put "
+                    "commas between them."
+                )
+        return super().parse_args(ctx, args)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
