@@ -407,8 +407,8 @@ def test_where_captums_form_cannot_stand_in_it_is_a_sentence(explainer):
     with pytest.raises(InputError) as error:
         explainer(model, batch, cosine)
     assert str(error.value) == (
-        "DeepLIFT: there is no rule for the operation 'cos'; and Captum's DeepLIFT cannot explain a model that uses "
-        "one activation module twice. Use integrated gradients."
+        "DeepLIFT: there is no rule for the operation 'cos'; and Captum's DeepLIFT cannot explain a model that runs "
+        "one activation module twice, in two places or for windows of two lengths. Use integrated gradients."
     )
 
 
@@ -505,8 +505,17 @@ def test_captum_cannot_explain_an_activation_that_is_used_twice():
     model.question_encoder.activation = model.encoder.activation
     with pytest.raises(InputError) as error:
         CaptumDeepLift()(model, batch, predicted_probability)
-    assert str(error.value) == ("Captum's DeepLIFT cannot explain a model that uses one activation module twice.")
+    assert str(error.value).startswith(
+        "Captum's DeepLIFT cannot explain a model that runs one activation module twice,"
+    )
     assert DeepLift()(model, batch, predicted_probability).delta.abs().max() < 1e-9
+
+
+def test_captums_form_of_windows_that_cannot_be_padded_is_refused(tmp_path):
+    subject = tiny_subject(tmp_path, "fnet", ("a", "b"), windows=True, max_length=8)
+    (batch,) = subject.batches(random_examples(1, longest=30, seed=3), 1)
+    with pytest.raises(InputError, match="for windows of two lengths"):
+        CaptumDeepLift()(subject.model, batch, predicted_probability)
 
 
 # Deep SHAP

@@ -67,7 +67,10 @@ def _left_as_it_was(network: nn.Module) -> Iterator[None]:
     except RuntimeError as error:
         if "used more than once" not in str(error):
             raise
-        raise InputError("Captum's DeepLIFT cannot explain a model that uses one activation module twice.") from error
+        raise InputError(
+            "Captum's DeepLIFT cannot explain a model that runs one activation module twice, in two places or for windows "
+            "of two lengths."
+        ) from error
     finally:
         for module, names in before.items():
             for name in vars(module).keys() - names:
