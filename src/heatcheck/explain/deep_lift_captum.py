@@ -68,8 +68,8 @@ def _left_as_it_was(network: nn.Module) -> Iterator[None]:
         if "used more than once" not in str(error):
             raise
         raise InputError(
-            "Captum's DeepLIFT cannot explain a model that runs one activation module twice, in two places or for windows "
-            "of two lengths."
+            "Captum's DeepLIFT cannot explain a model that runs one activation module twice, in two places or for "
+            "windows of two lengths."
         ) from error
     finally:
         for module, names in before.items():
