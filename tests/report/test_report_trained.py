@@ -414,6 +414,7 @@ def test_attefa_of_further_runs_stands_below_by_model_and_data(folder: Path, tmp
 def test_where_attefas_variance_comes_from_is_tabled(page: str) -> None:
     section = section_of(page, "attefa")
     assert '<th scope="col">std over adversaries</th><th scope="col">std over models</th>' in section
+    assert "0 means that the models differ no more than that." in section
     assert section.count('<tr><th scope="row">') == 3 + 3 * 4
 
 
@@ -610,6 +611,33 @@ def test_every_lambda_stands_nearest_to_its_own_point_and_apart_from_others(
         assert beside or one["bottom"] <= other["top"] + 3 or other["bottom"] <= one["top"] + 3
 
 
+COVERED = """() => {
+  const chart = document.querySelector('#trained_adversary svg.chart');
+  const boxes = (what) => [...chart.querySelectorAll(what)].map((node) => [node, node.getBoundingClientRect()]);
+  return boxes('text.lambda').flatMap(([label, one]) => boxes('text, .other.itself')
+    .filter(([node, other]) => node !== label && one.left < other.right && other.left < one.right
+      && one.top + 2 < other.bottom && other.top < one.bottom - 2)
+    .map(([node]) => `${label.textContent} over ${node.textContent || 'this model'}`));
+}"""
+
+
+@pytest.mark.parametrize(("width", "near"), [(1280, 0.013), (380, 0.04)])
+def test_a_lambda_near_the_model_itself_covers_neither_it_nor_the_axis(
+    browser: Any, tmp_path: Path, width: int, near: float
+) -> None:
+    """Another point above it leaves the place below, where the axis has its own numbers."""
+    rows = []
+    for at, jsd, tvd in ((0.0, near, 0.007), (0.001, near + 0.001, 0.02), (1.0, 0.6, 0.15)):
+        common = {"subject": "attention", "reference": "trained adversary", "setting": "seed 1", "at": at}
+        rows.append(mean("trained_adversary_jsd", jsd, 0.001, **common))
+        rows.append(mean("trained_adversary_tvd", tvd, 0.001, **common))
+    page = written(tmp_path, *rows, experiment="trained_adversary")
+    assert "Numbers beside points are λ, where there is room for them; the table has all." in page
+    with opened_in(browser, report.write(tmp_path), width) as opened:
+        assert opened.page.locator("#trained_adversary text.lambda").count() > 0
+        assert opened.page.evaluate(COVERED) == []
+
+
 def test_points_work_by_keyboard(opened: Opened) -> None:
     opened.page.locator("#trained_adversary .plane-point[tabindex='0']").focus()
     first = opened.page.locator("#tip").inner_text()
@@ -636,6 +664,29 @@ def test_every_violin_lists_as_many_texts_as_it_counts(opened: Opened) -> None:
         "seed"
         in (opened.page.locator("#seed_variance .behind .chip.value, #seed_variance h3").first.inner_text()).lower()
     )
+
+
+RAYS_UNDER_MARKS = """() => {
+  const boxes = (what) => [...document.querySelectorAll(`#attefa ${what}`)].map((node) => node.getBoundingClientRect());
+  const covers = (one, other) => one.left < other.right && other.left < one.right
+    && one.top + 2 < other.bottom && other.top < one.bottom - 2;
+  return boxes('.ray text').filter((one) => boxes('.plane-mark .other').some((other) => covers(one, other))).length;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+def test_adversaries_do_not_cover_what_the_lines_of_attefa_are(browser: Any, tmp_path: Path, width: int) -> None:
+    """They stand where attention is farthest, which is where the lines end."""
+    rows = []
+    for seed, (jsd, tvd) in enumerate(((0.67, 0.1), (0.675, 0.12), (0.68, 0.25), (0.66, 0.38), (0.65, 0.2))):
+        common = {"subject": "base", "reference": f"seed {seed}"}
+        rows.append(mean("attefa_jsd", jsd, 0.001, **common))
+        rows.append(mean("attefa_tvd", tvd, 0.001, **common))
+        rows.append(mean("attefa", tvd / (jsd / LN2), 0.001, **common, setting="published"))
+    written(tmp_path, *rows, experiment="attefa")
+    with opened_in(browser, report.write(tmp_path), width) as opened:
+        assert opened.page.locator("#attefa .ray text").count() == 4
+        assert opened.page.evaluate(RAYS_UNDER_MARKS) == 0
 
 
 def test_another_definition_changes_dots_sentence_and_table(opened: Opened) -> None:
@@ -674,6 +725,19 @@ def test_all_sections_fit_screens_of_any_width(browser: Any, folder: Path) -> No
             assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
             assert opened.page.evaluate(CUT_LETTERS) == []
             assert opened.page.evaluate(CUT_TABLES) == []
+
+
+@pytest.mark.parametrize("width", [1100, 380])
+def test_long_names_of_further_runs_fit(browser: Any, folder: Path, tmp_path: Path, width: int) -> None:
+    other = write_trained_sample(tmp_path / "other", ["attefa"], how_many=12)
+    about = results.read_run(other)
+    about["model"]["name"] = "bilstm-additive"
+    about["dataset"]["name"] = "mock-2(train=1500,dev=200,test=150,shortest=8,longest=14,filler=30)"
+    results.write_json(other / "run.json", about)
+    page = report.write(folder, tmp_path / "page.html", [other])
+    with opened_in(browser, page, width) as opened:
+        assert opened.page.evaluate(CUT_LETTERS) == []
+        assert opened.page.evaluate(CUT_TABLES) == []
 
 
 def test_runs_of_one_experiment_open_without_errors(browser: Any, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ function inTwo(name, most) {
 // Cut at the end, so that a mark and a number stay; narrow screens get smaller letters.
 function methodLabel(method, right, middle, narrow) {
   const tail = `${method.why ? MARK : ""}${method.number ? ` ${method.number}` : ""}`;
-  const lines = inTwo(method.name, (narrow ? 17 : 26) - tail.length);
+  const lines = inTwo(method.name, (narrow ? 17 : 24) - tail.length);
   const kind = narrow ? "lane-name small" : "lane-name";
   if (lines.length === 1) return lettering(right, middle + 4, "end", lines[0] + tail, kind);
   return shape("text", { y: middle - 2, "text-anchor": "end", class: kind },

@@ -19,7 +19,7 @@ function drawPlane(width, { lines = [], marks = [], rays = [], bound, label }) {
   svg.append(lettering(0, 12, "start", "output change (TVD)", "title"), axisLeft(y, ticks, left, width - 14, brief),
     line(x(bound), 32, x(bound), bottom, "bound"),
     lettering(x(bound) + 6, 27, "end", "ln 2 = 0.69, the most there can be", "bound-label"),
-    ...rays.map((ray) => planeRay(ray, x, y, bound, ticks[ticks.length - 1])));
+    ...rays.map((ray) => planeRay(ray, x, y, bound, ticks[ticks.length - 1], all)));
   svg.append(...lines.map(({ points }, number) => planePath(points, number, x, y)), planeMark("itself", x(0), y(0)));
   const nodes = [
     ...lines.flatMap((one, number) => one.points.map((point) =>
@@ -43,13 +43,18 @@ function planePath(points, number, x, y) {
   return shape("path", { d: `M${x(0)} ${y(0)}${places.join("")}`, class: `path panel-${number % 8}` });
 }
 
-// Where AtteFa has one value: TVD as large as that part of JSD / ln 2.
-function planeRay(value, x, y, bound, top) {
+// Where AtteFa has one value: TVD as large as that part of JSD / ln 2. Named at its end, or before models that stand there.
+function planeRay(value, x, y, bound, top, models) {
   const end = Math.min(bound, (bound * top) / value);
   const height = (value * end) / bound;
   const cut = height >= top - 1e-9;
+  const text = brief(value);
+  const far = (part) => models.every(({ jsd, tvd }) =>
+    Math.abs(x(jsd[0]) - x(end * part) + 5 + 3.5 * text.length) > 3.5 * text.length + 7
+    || Math.abs(y(tvd[0]) - y(height * part) + 9) > 13);
+  const at = cut ? 1 : [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4].find(far) ?? 1;
   return shape("g", { class: "ray" }, line(x(0), y(0), x(end), y(height), ""),
-    lettering(x(end) - (cut ? 0 : 5), y(height) - 5, cut ? "middle" : "end", brief(value)));
+    lettering(x(end * at) - (cut ? 0 : 5), y(height * at) - 5, cut ? "middle" : "end", text));
 }
 
 function planeWhiskers({ jsd, tvd }, x, y) {
@@ -93,10 +98,12 @@ function planeOther(mark, x, y) {
 // λ beside its point where there is room and no other point is nearer; the others are in the table.
 function planeLabels(lines, all, x, y, width) {
   const points = all.map(({ jsd, tvd }) => [x(jsd[0]), y(tvd[0])]);
-  const taken = points.map(([across, up]) => ({ x: across - 6, y: up - 6, width: 12, height: 12 }));
+  const taken = [...points, [x(0), y(0)]]
+    .map(([across, up]) => ({ x: across - 6, y: up - 6, width: 12, height: 12 }));
   const clear = (one, other) => one.x + one.width < other.x || other.x + other.width < one.x
     || one.y + one.height < other.y || other.y + other.height < one.y;
-  const free = (box) => box.x > 40 && box.x + box.width < width - 2 && taken.every((other) => clear(box, other));
+  const free = (box) => box.x > 40 && box.x + box.width < width - 2 && box.y + box.height < y(0)
+    && taken.every((other) => clear(box, other));
   const placed = [];
   lines.forEach((one, number) => one.points.forEach(({ jsd, tvd, at }) => {
     const text = placed.length ? lambdaText(at) : `λ = ${lambdaText(at)}`;

@@ -37,6 +37,10 @@ VARIANTS = {
 }
 TOLD_BY = ("encoder", "attention", "weighting", "temperature", "heads", "hidden", "embedding_width", "pairing")
 SOURCES = {"adversary seed": "adversaries", "base seed": "models"}  # of variance
+BOTH_SOURCES = (
+    "Std over adversaries: of one model. Std over models: what is left when the chance of their adversaries is taken "
+    "off; 0 means that the models differ no more than that."
+)
 
 
 def section(run: Run) -> Section | None:
@@ -126,7 +130,8 @@ def _spread(run: Run, found: list[str]) -> Markup | None:
     }
     sources = [name for name in SOURCES if any(key[1] == name for key in spread)]
     lines = [(VARIANTS[name][0], [rows.get(name), *(spread.get((name, s)) for s in sources)]) for name in found]
-    return models_table(("AtteFa", "mean", *(f"std over {SOURCES[source]}" for source in sources)), lines)
+    table = models_table(("AtteFa", "mean", *(f"std over {SOURCES[source]}" for source in sources)), lines)
+    return join(table, tag("p", BOTH_SOURCES, class_="caption") if len(sources) > 1 else None)
 
 
 def _beside(run: Run, found: list[str]) -> Markup | None:

@@ -88,7 +88,7 @@ def _numbers(run: Run) -> Markup:
     items += [_best(run, which, row) for which, row in means(run, "trained_adversary_best_f1").items()]
     note = (
         "TVD is the true one, from 0 to 1. For two classes the papers print half of it: divide by 2 to compare. "
-        "Numbers beside points are λ."
+        "Numbers beside points are λ, where there is room for them; the table has all."
     )
     return join(tag("ul", *(tag("li", item) for item in items), class_="sentences"), tag("p", note, class_="caption"))
 
