@@ -93,7 +93,7 @@ def test_words_in_both_lists_are_dropped_with_a_note(tmp_path: Path) -> None:
     negative, positive = ("\n".join(f"{kind}{i:03}" for i in range(150)) for kind in ("neg", "pos"))
     found = read_lexicon(two(tmp_path, negative + "\nenvious\n", positive + "\nEnvious\n"))
     assert [len(words) for words in found.words] == [150, 150]
-    assert found.notes == ("1 words in more than one list were dropped: envious.",)
+    assert found.notes == ("1 word in more than one list was dropped: envious.",)
 
 
 def test_lists_that_do_not_tell_the_classes_apart(tmp_path: Path) -> None:

@@ -252,6 +252,8 @@ def test_a_guide_from_a_file_must_fit_the_texts(base, tmp_path):
         read(rows[:1])
     with pytest.raises(InputError, match="row 1: a weight is below 0"):
         read([{**rows[0], "weights": [-1.0, *rows[0]["weights"][1:]]}, rows[1]])
+    with pytest.raises(InputError, match=r"row 1: not a JSON object with id and weights .*not a list"):
+        read([{**rows[0], "weights": "1" * len(rows[0]["weights"])}, rows[1]])
 
 
 def test_attefa_is_the_published_ratio_of_means():

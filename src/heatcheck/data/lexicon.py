@@ -111,7 +111,8 @@ def _checked(source: str, labels: Sequence[str], split: Sequence[Sequence[str]],
     for label, words in zip(labels, kept, strict=True):
         if not words:
             raise InputError(f"{source}: no word is left for the class {label!r}. Give more words, or fewer classes.")
-    dropped = [f"{len(twice)} words in more than one list were dropped: {first}."] if twice else []
+    what = "1 word in more than one list was" if len(twice) == 1 else f"{len(twice)} words in more than one list were"
+    dropped = [f"{what} dropped: {first}."] if twice else []
     return Lexicon(source, tuple(labels), kept, (*notes, *dropped))
 
 

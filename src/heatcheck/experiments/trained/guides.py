@@ -82,6 +82,8 @@ def _read(path: Path) -> dict[str, tuple[int, list[float]]]:
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
+            if not isinstance(row["weights"], list):
+                raise TypeError("weights is not a list")
             weights = [float(w) for w in row["weights"]]
             found[str(row["id"])] = (number, weights)
         except (ValueError, KeyError, TypeError) as error:
