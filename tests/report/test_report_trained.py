@@ -689,6 +689,25 @@ def test_adversaries_do_not_cover_what_the_lines_of_attefa_are(browser: Any, tmp
         assert opened.page.evaluate(RAYS_UNDER_MARKS) == 0
 
 
+RAYS_OVER_EACH_OTHER = """() => {
+  const boxes = [...document.querySelectorAll('#attefa .ray text')].map((node) => node.getBoundingClientRect());
+  return boxes.some((one, i) => boxes.slice(i + 1).some((other) => one.left < other.right && other.left < one.right
+    && one.top < other.bottom && other.top < one.bottom));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+def test_steep_lines_of_attefa_are_named_only_where_there_is_room(browser: Any, tmp_path: Path, width: int) -> None:
+    """Where outputs hardly move, all of them end close together at the top."""
+    common = {"subject": "base", "reference": "seed 1"}
+    rows = [mean("attefa_jsd", 0.03, 0.01, **common), mean("attefa_tvd", 0.004, 0.001, **common)]
+    written(tmp_path, *rows, mean("attefa", 0.1, 0.01, **common, setting="published"), experiment="attefa")
+    with opened_in(browser, report.write(tmp_path), width) as opened:
+        assert opened.page.locator("#attefa .ray line").count() == 4
+        assert opened.page.locator("#attefa .ray text").count() > 0
+        assert not opened.page.evaluate(RAYS_OVER_EACH_OTHER)
+
+
 def test_another_definition_changes_dots_sentence_and_table(opened: Opened) -> None:
     value = opened.page.locator("#attefa .dot-lane .lane-value").nth(1)
     before = value.text_content()

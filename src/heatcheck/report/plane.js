@@ -16,10 +16,11 @@ function drawPlane(width, { lines = [], marks = [], rays = [], bound, label }) {
   const x = scale([0, 0.7], [left, width - 14]);
   const y = scale([0, ticks[ticks.length - 1]], [bottom, 44]);
   const svg = canvas(width, bottom + 46, label);
+  const named = [];
   svg.append(lettering(0, 12, "start", "output change (TVD)", "title"), axisLeft(y, ticks, left, width - 14, brief),
     line(x(bound), 32, x(bound), bottom, "bound"),
     lettering(x(bound) + 6, 27, "end", "ln 2 = 0.69, the most there can be", "bound-label"),
-    ...rays.map((ray) => planeRay(ray, x, y, bound, ticks[ticks.length - 1], all)));
+    ...rays.map((ray) => planeRay(ray, x, y, bound, ticks[ticks.length - 1], all, named)));
   svg.append(...lines.map(({ points }, number) => planePath(points, number, x, y)), planeMark("itself", x(0), y(0)));
   const nodes = [
     ...lines.flatMap((one, number) => one.points.map((point) =>
@@ -43,8 +44,9 @@ function planePath(points, number, x, y) {
   return shape("path", { d: `M${x(0)} ${y(0)}${places.join("")}`, class: `path panel-${number % 8}` });
 }
 
-// Where AtteFa has one value: TVD as large as that part of JSD / ln 2. Named at its end, or before models that stand there.
-function planeRay(value, x, y, bound, top, models) {
+// Where AtteFa has one value: TVD as large as that part of JSD / ln 2. Named at its end, or before models that stand there; if it
+// ends at the top, only apart from those that do.
+function planeRay(value, x, y, bound, top, models, named) {
   const end = Math.min(bound, (bound * top) / value);
   const height = (value * end) / bound;
   const cut = height >= top - 1e-9;
@@ -53,8 +55,10 @@ function planeRay(value, x, y, bound, top, models) {
     Math.abs(x(jsd[0]) - x(end * part) + 5 + 3.5 * text.length) > 3.5 * text.length + 7
     || Math.abs(y(tvd[0]) - y(height * part) + 9) > 13);
   const at = cut ? 1 : [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4].find(far) ?? 1;
+  const apart = !cut || named.every((other) => Math.abs(other - x(end)) > 26);
+  if (cut && apart) named.push(x(end));
   return shape("g", { class: "ray" }, line(x(0), y(0), x(end), y(height), ""),
-    lettering(x(end * at) - (cut ? 0 : 5), y(height * at) - 5, cut ? "middle" : "end", text));
+    apart ? lettering(x(end * at) - (cut ? 0 : 5), y(height * at) - 5, cut ? "middle" : "end", text) : null);
 }
 
 function planeWhiskers({ jsd, tvd }, x, y) {
