@@ -18,7 +18,7 @@ from heatcheck.data import sources
 from heatcheck.data.dataset import DEV, TEST, TRAIN
 from heatcheck.errors import InputError
 from heatcheck.experiments.attefa import AtteFaConfig, faithfulness, ratio
-from heatcheck.experiments.guided_mlp import GuidedConfig
+from heatcheck.experiments.guided_mlp import GuidedConfig, guided_notes
 from heatcheck.experiments.seed_variance import SeedConfig
 from heatcheck.experiments.trained.conclusions import Texts
 from heatcheck.experiments.trained.guides import guide_weights, imposed
@@ -338,6 +338,10 @@ def test_the_height_over_all_seeds_is_of_each_seeds_first_adversary():
     found = {r.setting: r.value for r in price_of_lying(texts, config) if r.measure == "trained_adversary_area"}
     assert set(found) == {"seed 1", "seed 2", "seed 1, number 2", "all seeds"}
     assert found["all seeds"] == pytest.approx((found["seed 1"] + found["seed 2"]) / 2)
+    areas = {r.setting: r for r in price_of_lying(texts, config) if r.measure == "trained_adversary_curve_area"}
+    assert {name: r.value for name, r in areas.items()} == {name: pytest.approx(0.4 * found[name]) for name in found}
+    assert areas["seed 1"].value == pytest.approx(0.2 * 0.1 / 2 + 0.2 * 0.1)  # a rise, then flat
+    assert areas["all seeds"].low <= areas["all seeds"].value <= areas["all seeds"].high
 
 
 def test_heads_in_another_order_are_no_lie(tmp_path):
@@ -424,9 +428,15 @@ def test_attefa_and_its_variants_on_a_hand_made_table():
     assert found["right"] == pytest.approx(0.1)
 
 
-def test_the_area_is_the_mean_height_of_the_curve():
+@pytest.mark.parametrize(("guides", "said"), [(("uniform", "base"), 0), (("base", "mlp"), 1), (("uniform",), 1)])
+def test_guides_without_one_to_compare_with_are_noted(guides, said):
+    notes = guided_notes(GuidedConfig(guides=guides), None)
+    assert sum("nothing to compare" in note for note in notes) == said == len(notes)
+
+
+def test_the_area_under_the_curve():
     x, y = np.array([[0.4, 0.1, 0.6]]), np.array([[0.2, 0.1, 0.2]])
-    assert area(x, y)[0] == pytest.approx((0.1 * 0.1 / 2 + 0.3 * 0.15 + 0.2 * 0.2) / 0.6)
+    assert area(x, y)[0] == pytest.approx(0.1 * 0.1 / 2 + 0.3 * 0.15 + 0.2 * 0.2)
     assert area(x, 2 * y)[0] == pytest.approx(2 * area(x, y)[0])
 
 

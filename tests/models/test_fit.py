@@ -141,8 +141,8 @@ def test_a_weight_that_is_not_finite_stops_before_it_is_saved(tmp_path):
             generator=torch.Generator(), resume=tmp_path / "resume",
         )  # fmt: skip
     assert str(error.value) == (
-        "Training diverged in epoch 2: a weight is not finite. Train with a lower --learning-rate, "
-        "an adversary with a lower λ. "
+        "Training diverged in epoch 2: a weight is not finite. Train with a lower --learning-rate, which a model's "
+        "adversaries have too, or give an adversary a lower λ. "
         f"Epoch 1 is kept in {tmp_path / 'resume'}."
     )
     kept = load_file(tmp_path / "resume")

@@ -280,6 +280,7 @@ def section_of(page: str, name: str) -> str:
 def test_the_adversarys_section_says_the_area_table_4_and_the_papers_half(page: str) -> None:
     section = section_of(page, "trained_adversary")
     assert re.search(r"Mean height of the curve, .*? \(seed 50\): 0\.\d+ \[0\.\d+, 0\.\d+\]", section)
+    assert re.search(r"Area under it, .*?: 0\.\d+ \[0\.\d+, 0\.\d+\]", section)
     best = r"Best F1 of an adversary with a mean JSD above 0\.4 \(the paper’s Table 4\)"
     assert re.search(best + r": 0\.\d\d \[.*?\] \(seed 50.*?, λ = ", section)
     assert "the papers print half of it: divide by 2 to compare" in section

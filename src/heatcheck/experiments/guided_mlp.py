@@ -67,7 +67,9 @@ def check_guided_base(config: GuidedConfig, base: Base) -> None:
 
 
 def guided_notes(config: GuidedConfig, base: Base) -> list[str]:
-    return on_one_seed(config.seeds, "guided_mlp")
+    alone = "guided_mlp: nothing to compare, so there is no verdict. Give --guides uniform and another one."
+    compares = "uniform" in config.guides and len(config.guides) > 1
+    return [*([] if compares else [alone]), *on_one_seed(config.seeds, "guided_mlp")]
 
 
 def guide_files(config: GuidedConfig) -> tuple[Path, ...]:

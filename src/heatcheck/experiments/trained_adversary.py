@@ -44,6 +44,7 @@ from heatcheck.results import ALL_SEEDS, Row, Score
 from heatcheck.verdict_adversaries import FAR, Key, as_in_verdict, heatmap_name
 
 FURTHER = 1_000_003  # between the seeds of adversaries of one λ: none is the first one of another seed
+HEIGHT, AREA = "trained_adversary_area", "trained_adversary_curve_area"  # the area per JSD reached, and itself
 AT_ONCE = 2  # how many λ are tried before looking whether to stop
 
 
@@ -219,16 +220,19 @@ def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
     yield from texts.f1_rows("trained_adversary_f1")
     moved = texts.values("trained_adversary_tvd", ["setting", "at"])
     apart = texts.values("trained_adversary_jsd", ["setting", "at"])
-    areas = {}
+    areas: dict[str, dict[str, Float[ndarray, "R"]]] = {HEIGHT: {}, AREA: {}}
     for name in dict.fromkeys(str(name) for name, _ in moved.columns):
         here = [i for i, (setting, _) in enumerate(moved.columns) if setting == name]
         tvds, jsds = (means(texts.drawn, table.values[:, here]) for table in (moved, apart))
-        areas[name] = area(jsds, tvds)
-        yield texts.score("trained_adversary_area", areas[name], "attention", "trained adversary", setting=name)
+        areas[AREA][name] = area(jsds, tvds)
+        with np.errstate(invalid="ignore"):
+            areas[HEIGHT][name] = areas[AREA][name] / jsds.max(axis=1)
+        for measure, found in areas.items():
+            yield texts.score(measure, found[name], "attention", "trained adversary", setting=name)
     first = [f"seed {seed}" for seed in config.seeds]  # further ones had to be far from these too
-    if len(first) > 1:
-        all_seeds = over_models(np.stack([areas[name] for name in first], axis=1), seed=texts.other_seed("area"))
-        yield texts.score("trained_adversary_area", all_seeds, "attention", "trained adversary", setting=ALL_SEEDS)
+    for measure, found in areas.items() if len(first) > 1 else ():
+        all_seeds = over_models(np.stack([found[name] for name in first], axis=1), seed=texts.other_seed("area"))
+        yield texts.score(measure, all_seeds, "attention", "trained adversary", setting=ALL_SEEDS)
     far = {key: texts.f1[key] for key, jsd in zip(apart.columns, apart.values.mean(0), strict=True) if jsd > FAR}
     if far:
         name, at = max(far, key=lambda key: far[key][0])
@@ -240,14 +244,12 @@ def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
 
 
 def area(jsds: Float[ndarray, "R M"], tvds: Float[ndarray, "R M"]) -> Float[ndarray, "R"]:
-    """Mean height of the curve of TVD over JSD, from the base model itself (0, 0) to the farthest adversary.
+    """Under the curve of TVD over JSD, from the base model itself (0, 0) to the farthest adversary.
 
     >>> area(np.array([[0.5, 0.25]]), np.array([[0.2, 0.1]]))
-    array([0.1])
+    array([0.05])
     """
     order = np.argsort(jsds, axis=1)
     x, y = (np.take_along_axis(values, order, axis=1) for values in (jsds, tvds))
     start = np.zeros((len(x), 1))
-    x, y = np.hstack([start, x]), np.hstack([start, y])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.trapezoid(y, x, axis=1) / x[:, -1])
+    return np.asarray(np.trapezoid(np.hstack([start, y]), np.hstack([start, x]), axis=1))

@@ -96,8 +96,8 @@ def fit(
             kept = f" Epoch {number - 1} is kept in {resume}." if resume is not None and number > 1 else ""
             model.load_state_dict(best)
             raise DivergedError(
-                f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate, an "
-                f"adversary with a lower λ.{kept}",
+                f"Training diverged in epoch {number}: {wild} is not finite. Train with a lower --learning-rate, which "
+                f"a model's adversaries have too, or give an adversary a lower λ.{kept}",
                 history,
             )
         history.append(Epoch(number, mean_loss, -mean_loss if select is None else select()))

@@ -76,15 +76,20 @@ def _views(run: Run) -> list[dict[str, Any]]:
 
 
 def _numbers(run: Run) -> Markup:
-    """The curve in one number, and Table 4."""
-    areas = {which.setting: row for which, row in means(run, "trained_adversary_area").items()}
-    chosen = ALL_SEEDS if ALL_SEEDS in areas else next(iter(areas), None)
+    """The curve in two numbers, and Table 4."""
+    heights, areas = (
+        {which.setting: row for which, row in means(run, f"trained_adversary_{name}").items()}
+        for name in ("area", "curve_area")
+    )
+    chosen = ALL_SEEDS if ALL_SEEDS in heights else next(iter(heights), None)
     items = []
     if chosen is not None:
         items.append(
             f"Mean height of the curve, from this model to its farthest adversary ({chosen}): "
-            f"{with_interval(areas[chosen])}. 0 would mean that attention moves for free."
+            f"{with_interval(heights[chosen])}. 0 would mean that attention moves for free."
         )
+    if chosen in areas:  # runs of before have the height alone
+        items.append(f"Area under it, which grows with how far the adversaries went: {with_interval(areas[chosen])}.")
     items += [_best(run, which, row) for which, row in means(run, "trained_adversary_best_f1").items()]
     note = (
         "TVD is the true one, from 0 to 1. For two classes the papers print half of it: divide by 2 to compare. "
