@@ -15,7 +15,7 @@ from heatcheck.experiments.trained.base import Base
 from heatcheck.experiments.trained.jobs import twin
 from heatcheck.explain import method
 from heatcheck.models.finetune import check_same_reading
-from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.network import HuggingFaceModel
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 from heatcheck.models.spec import ModelSpec
@@ -103,7 +103,7 @@ def check_same_training(request: Request, data: Dataset, given: Subject[Any]) ->
         return
     asked = training[-1]  # before it stands what is shown beside it
     twin(given)  # says what is missing if the model cannot be trained again
-    if isinstance(given.model, HuggingFaceClassifier):
+    if isinstance(given.model, HuggingFaceModel):
         check_same_reading(given, asked)
         if "uniform_attention" in training:
             check_replaceable(given.model.network)
@@ -119,7 +119,7 @@ def base_of(request: Request, given: Subject[Any] | None) -> Base:
     """The model under test, given or to be trained."""
     if given is None:
         return Base(request.spec.short_name, request.seed, _is_fixed(request.spec))
-    replaceable = not isinstance(given.model, HuggingFaceClassifier) or is_replaceable(given.model.network)
+    replaceable = not isinstance(given.model, HuggingFaceModel) or is_replaceable(given.model.network)
     return Base(given.name, given.seed, _is_fixed(given.spec), replaceable)
 
 

@@ -17,7 +17,8 @@ from heatcheck.explain import method
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.entrance import embedded, last_end, where_to_read
 from heatcheck.models.given import subject_of
-from heatcheck.models.huggingface import HuggingFaceClassifier, last_states, padded_maps, same_output
+from heatcheck.models.huggingface import HuggingFaceClassifier, last_states, padded_maps
+from heatcheck.models.network import same_output
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier
 from tests.explain.families import hooks
 from tests.tiny import (

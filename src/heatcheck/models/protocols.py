@@ -7,12 +7,12 @@ flow a `TransformerClassifier`. `SharesDecoding` and `SharesDeletions` are optio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
@@ -35,6 +35,13 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
+class HasWeights(Predictor, Protocol):
+    """A model whose weights can be seen, as an `nn.Module` shows them."""
+
+    def named_parameters(self) -> Iterable[tuple[str, nn.Parameter]]: ...
+
+
+@runtime_checkable
 class Classifier(Predictor, Protocol):
     """A model that can be entered at its word embeddings: `predict(batch)` is `logits(embed(batch), batch)`."""
 
@@ -44,7 +51,7 @@ class Classifier(Predictor, Protocol):
 
 
 @runtime_checkable
-class KnowsWords(Classifier, Protocol):
+class KnowsWords(Predictor, Protocol):
     """`ordinary_ids` are the token ids that can stand in a text, marks left out."""
 
     @property
@@ -141,6 +148,7 @@ def distribution(kind: Kind, logits: Float[Tensor, "*B C"]) -> Float[Tensor, "*B
 
 WORDS: dict[type[object], str] = {
     Predictor: "a model",
+    HasWeights: "a model that shows its weights",
     Classifier: "a model that can be entered at its word embeddings",
     AttentiveClassifier: "an attention model (of `heatcheck train`)",
     TransformerClassifier: "a transformer that shows its attention",
