@@ -17,8 +17,9 @@ from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
 from heatcheck.models.fit import Epoch, Recipe, Watch
 from heatcheck.models.marks import padding
-from heatcheck.models.network import HuggingFaceModel
+from heatcheck.models.network import HuggingFaceModel, same_draws, trial
 from heatcheck.models.pretrained import TransformerSpec
+from heatcheck.models.protocols import Classifier
 from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import check_trainable, cut_in_training, fitted, texts_seen
@@ -50,6 +51,7 @@ def fine_tune(
     """The pretrained body with a new head for the data's classes, trained on its train split, selected on dev."""
     check_trainable(data)
     subject = new_head(data, spec, seed=seed, device=device)
+    check_learns(subject.model)
     train, dev = (subject.rows(data.splits[split]) for split in (TRAIN, DEV))
     if blank := [row.example.id for row in (*train, *dev) if not len(row)]:  # of models without marks like [CLS]
         raise InputError(
@@ -88,6 +90,23 @@ def new_head(
     if spec.uniform:
         impose_uniform_attention(network)
     return pretrained.as_subject(network, tokenizer, spec, device=device)
+
+
+def check_learns(model: HuggingFaceModel) -> None:
+    """Refuse a network that reads texts and does not learn from them as they are: in training, Reformer wants whole
+    blocks of tokens. One that can be entered at its embeddings has been seen to have slopes."""
+    if isinstance(model, Classifier):
+        return
+    try:
+        with same_draws(model), quietly():
+            model.train()._run(trial(model, model.tried[-1])).logits.sum().backward()
+    except Exception as error:  # networks fail in ways of their own
+        raise InputError(
+            f"{type(model.network).__name__} cannot be trained on texts as they are "
+            f"({pretrained.first_line(error)}). Fine-tune it with other tools, and audit the folder that they write."
+        ) from error
+    finally:
+        model.eval().zero_grad()
 
 
 def _drop_head(network: Any, loaded: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from heatcheck.batch import PAIR, Batch
 from heatcheck.errors import InputError
@@ -32,6 +33,15 @@ class Inputs(NamedTuple):
         """Rows that are equally long, without padding; of an empty text one pad is left."""
         length = max(int(self.mask[rows[0]].sum()), 1)
         return self.at(rows[:, None], torch.arange(length, device=rows.device)[None])
+
+    def at_least(self, width: int) -> Inputs:
+        """With padding behind the tokens if there is not room for so many."""
+        missing = max(width - self.mask.shape[1], 0)
+        if not missing:
+            return self
+        mask, token_ids = (functional.pad(field, (0, missing)) for field in (self.mask, self.token_ids))
+        types = None if self.types is None else functional.pad(self.types, (0, missing))
+        return Inputs(functional.pad(self.embeddings, (0, 0, 0, missing)), mask, token_ids, types)
 
     def padded_in_front(self) -> Inputs:
         return self.at(torch.arange(len(self.mask), device=self.mask.device)[:, None], padding_first(self.mask))

@@ -27,6 +27,7 @@ from heatcheck.models.tokens import TokenTypes
 
 Side = Literal["right", "left", "none"]
 SHORT = 3  # words of a text that is tried
+LEAST = 16  # tokens that any network can be given
 
 
 class HuggingFaceModel(nn.Module, abc.ABC):
@@ -53,6 +54,7 @@ class HuggingFaceModel(nn.Module, abc.ABC):
         self.takes = frozenset(inspect.signature(network.forward).parameters)
         self.side: Side = "right"
         self.draws = False
+        self.shortest = shortest(self)
         self.draws = draws(self)
         self.side = padding_side(self)
         self.check_entrance()
@@ -105,6 +107,7 @@ class HuggingFaceModel(nn.Module, abc.ABC):
         return logits if windows is None else windows.mean(logits)
 
     def _run(self, inputs: Inputs, *, maps: bool = False) -> Any:
+        inputs = inputs.at_least(self.shortest)
         if self.left:
             inputs = inputs.padded_in_front()
         given: dict[str, Any] = {"attention_mask": inputs.mask.long()}
@@ -154,14 +157,26 @@ def device_of(model: HuggingFaceModel) -> torch.device:
 
 
 def trial(model: HuggingFaceModel, words: int = SHORT, *, padded: bool = False) -> Inputs:
-    """A text of so many words as fit, of which an encoder-decoder's last is its <eos>; and padding behind them, as long
-    as they are but for one, so that it fills blocks of tokens where a network reads in such."""
-    words = max(SHORT, min(words, model.max_length // 2))
+    """A text of about so many words, if they fit, of which an encoder-decoder's last is its <eos>; and nearly as many
+    pads behind them. Where a network reads in blocks of tokens, an odd number fills none, and the padding begins new
+    ones."""
+    words = max(SHORT, model.shortest, min(words, model.max_length // 2) - 1) | 1
     place, device = torch.arange(2 * words - 1 if padded else words), device_of(model)
     token_ids = model.ordinary_ids[place % len(model.ordinary_ids)][None].to(device)  # padding may hold words
     if is_encoder_decoder(model.network) and (ends := end_ids(model.network.config)):
         token_ids[:, words - 1] = ends[0]
     return Inputs(model.vectors(token_ids), place[None].to(device) < words, token_ids)
+
+
+@torch.no_grad()
+def shortest(model: HuggingFaceModel) -> int:
+    """How many tokens it has to be given: CANINE makes one position of four characters. Shorter texts get padding."""
+    for width in range(1, LEAST + 1):
+        model.shortest = width
+        with contextlib.suppress(Exception):  # networks fail in ways of their own
+            model._run(trial(model).at(torch.tensor([[0]]), torch.tensor([[0]])))
+            return width
+    return 1
 
 
 @torch.no_grad()

@@ -148,7 +148,7 @@ def _model(network: Any, **settings: Any) -> HuggingFaceModel:
         except Exception as error:
             raise InputError(
                 f"{type(network).__name__} cannot be entered at its word embeddings or run by its token ids "
-                f"({_first_line(error)}). Audit it as a black box: --model python:module:function."
+                f"({first_line(error)}). Audit it as a black box: --model python:module:function."
             ) from error
 
 
@@ -262,7 +262,7 @@ def load_tokenizer(source: str, spec: TransformerSpec) -> Any:
         brought = "AutoTokenizer" in (get_tokenizer_config(source, **_how_to_fetch(source, spec)).get("auto_map") or {})
         tokenizer = AutoTokenizer.from_pretrained(source, **_how_to_fetch(source, spec))
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{spec.source}: its tokenizer cannot be loaded ({_first_line(error)}).") from error
+        raise InputError(f"{spec.source}: its tokenizer cannot be loaded ({first_line(error)}).") from error
     if brought and not spec.trust_remote_code:
         raise InputError(_remote(spec.source))  # transformers would take another one that is like it
     if not tokenizer.is_fast:
@@ -333,7 +333,7 @@ def _why_not(source: str, error: Exception) -> str:
         return _remote(source)
     if not Path(source).exists() and ("not a local folder" in text or "couldn't connect" in text.lower()):
         return f"{source}: no such folder, and no model of that name can be fetched from the hub."
-    return f"{source}: cannot be loaded as a Hugging Face model ({_first_line(error)})."
+    return f"{source}: cannot be loaded as a Hugging Face model ({first_line(error)})."
 
 
 def _remote(source: str) -> str:
@@ -343,5 +343,5 @@ def _remote(source: str) -> str:
     )
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
