@@ -64,6 +64,27 @@ UNPADDED: dict[str, tuple[str, dict[str, Any]]] = {  # padding would change what
     "convbert": ("ConvBertConfig", {**SIZES, "embedding_size": 32}),
     "fnet": ("FNetConfig", {name: size for name, size in SIZES.items() if name != "num_attention_heads"}),
 }
+OF_REFORMER = {
+    **{"hidden_size": 32, "attention_head_size": 16, "num_attention_heads": 2, "feed_forward_size": 37},
+    **{"attn_layers": ["local", "lsh"], "local_attn_chunk_length": 4, "lsh_attn_chunk_length": 4, "num_buckets": 2},
+    **{"axial_pos_embds": False, "max_position_embeddings": 64, "eos_token_id": 3, "is_decoder": False},
+}
+BY_IDS: dict[str, tuple[str, dict[str, Any]]] = {  # cannot be entered at their embeddings
+    "ibert": ("IBertConfig", SIZES),
+    "esm": ("EsmConfig", {**SIZES, "mask_token_id": 4, "token_dropout": True, "position_embedding_type": "rotary"}),
+    "esmc": ("EsmcConfig", SIZES),
+    "reformer": ("ReformerConfig", {**OF_REFORMER, "hash_seed": 0}),
+    "perceiver": (
+        "PerceiverConfig",
+        {"num_latents": 4, "d_latents": 16, "d_model": 16, "num_blocks": 1, "num_self_attends_per_block": 2}
+        | {"num_self_attention_heads": 2, "num_cross_attention_heads": 2, "max_position_embeddings": 64},
+    ),
+    "canine": (
+        "CanineConfig",
+        {**SIZES, "num_hash_buckets": 64, "num_hash_functions": 2, "bos_token_id": 2, "eos_token_id": 3},
+    ),
+    "layoutlmv3": ("LayoutLMv3Config", {**SIZES, "coordinate_size": 5, "shape_size": 6, "visual_embed": False}),
+}
 DECODERS = ("gpt2", "llama")
 
 
@@ -83,7 +104,7 @@ def tiny_tokenizer(family: str) -> Any:
         marks = [("[CLS]", 2), ("[SEP]", 3)]
         words.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=marks)
     inputs = ["input_ids", "attention_mask"]
-    if family in ("bert", "electra", "albert", "xlnet"):
+    if family in ("bert", "electra", "albert", "xlnet", "canine"):
         inputs.insert(1, "token_type_ids")
     named = dict(zip(("pad", "unk", "cls", "sep", "mask"), MARKS, strict=True))
     if family in DECODERS:
@@ -100,7 +121,7 @@ def tiny_folder(
     folder: Path, family: str = "bert", labels: Sequence[str] = ("negative", "positive"), *, seed: int = 0, **more: Any
 ) -> Path:
     """A checkpoint folder as its maker would have saved it. Weights are large enough for outputs to differ."""
-    name, settings = {**FAMILIES, **OTHERS, **ENCODER_DECODERS, **UNPADDED}[family]
+    name, settings = {**FAMILIES, **OTHERS, **ENCODER_DECODERS, **UNPADDED, **BY_IDS}[family]
     config = getattr(transformers, name)(
         **{**settings, "vocab_size": len(VOCABULARY), "pad_token_id": 0, **more},
         id2label=dict(enumerate(labels)),

@@ -48,7 +48,7 @@ def accuracy(subject, examples) -> float:
     return float((probs.argmax(1) == labels).mean())
 
 
-@pytest.mark.parametrize("family", ["bert", "bart", "t5", "fnet"])
+@pytest.mark.parametrize("family", ["bert", "bart", "t5", "fnet", "ibert"])
 def test_it_learns_and_its_folder_gives_the_same_outputs(tmp_path, data, family):
     spec = TransformerSpec(str(tiny_folder(tmp_path / "body", family, ("x", "y", "z"))))
     subject = fine_tune(data, spec, RECIPE, seed=0)
@@ -71,6 +71,17 @@ def test_a_head_for_as_many_classes_is_dropped_too(tmp_path, data, family):
         assert torch.equal(new[0], new[1])
         assert torch.equal(new[0], old) != drawn
         assert torch.equal(new[0], new[2]) != drawn
+
+
+def test_a_network_that_does_not_learn_from_texts_as_they_are_is_refused(tmp_path, data):
+    """In training, Reformer pads nothing by itself."""
+    spec = TransformerSpec(str(tiny_folder(tmp_path, "reformer")))
+    before = torch.get_rng_state()
+    with pytest.raises(
+        InputError, match=r"ReformerFor\w+ cannot be trained on texts as they are \(.* multiple of .*\)\. Fine-tune it"
+    ):
+        fine_tune(data, spec, RECIPE, seed=0)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_training_text_without_a_token_is_refused(tmp_path, data):

@@ -98,7 +98,7 @@ def check_learns(model: HuggingFaceModel) -> None:
     if isinstance(model, Classifier):
         return
     try:
-        with same_draws(model), quietly():
+        with same_draws(model.network), quietly():
             model.train()._run(trial(model, model.tried[-1])).logits.sum().backward()
     except Exception as error:  # networks fail in ways of their own
         raise InputError(

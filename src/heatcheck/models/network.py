@@ -127,7 +127,10 @@ class HuggingFaceModel(nn.Module, abc.ABC):
     def _ready(self) -> Iterator[None]:
         """Inside, the network has a pad id, and draws the same for every text. In training it draws as it likes."""
         alike = self.draws and not self.network.training
-        with lent_padding(self.network.config, self.pad_id), same_draws(self) if alike else contextlib.nullcontext():
+        with (
+            lent_padding(self.network.config, self.pad_id),
+            same_draws(self.network) if alike else contextlib.nullcontext(),
+        ):
             yield
 
 
@@ -143,16 +146,16 @@ def lent_padding(config: Any, pad: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def same_draws(model: HuggingFaceModel) -> Iterator[None]:
+def same_draws(network: Any) -> Iterator[None]:
     """Inside, chance begins anew; outside, it is as if nothing had been drawn."""
-    device = device_of(model)
+    device = device_of(network)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(0)
         yield
 
 
-def device_of(model: HuggingFaceModel) -> torch.device:
-    device: torch.device = next(model.network.parameters()).device
+def device_of(network: Any) -> torch.device:
+    device: torch.device = next(network.parameters()).device
     return device
 
 
@@ -161,7 +164,7 @@ def trial(model: HuggingFaceModel, words: int = SHORT, *, padded: bool = False) 
     pads behind them. Where a network reads in blocks of tokens, an odd number fills none, and the padding begins new
     ones."""
     words = max(SHORT, model.shortest, min(words, model.max_length // 2) - 1) | 1
-    place, device = torch.arange(2 * words - 1 if padded else words), device_of(model)
+    place, device = torch.arange(2 * words - 1 if padded else words), device_of(model.network)
     token_ids = model.ordinary_ids[place % len(model.ordinary_ids)][None].to(device)  # padding may hold words
     if is_encoder_decoder(model.network) and (ends := end_ids(model.network.config)):
         token_ids[:, words - 1] = ends[0]
@@ -182,7 +185,7 @@ def shortest(model: HuggingFaceModel) -> int:
 @torch.no_grad()
 def draws(model: HuggingFaceModel) -> bool:
     """Does it draw random numbers as it reads (Reformer its hashes), so that its answers are partly chance?"""
-    device = device_of(model)
+    device = device_of(model.network)
 
     def state() -> list[int]:
         on_gpu = torch.cuda.get_rng_state(device).tolist() if device.type == "cuda" else []
@@ -190,7 +193,7 @@ def draws(model: HuggingFaceModel) -> bool:
 
     text = trial(model, model.tried[-1])
     model._run(text)  # some are put together only now (BigBird)
-    with same_draws(model):
+    with same_draws(model.network):
         before = state()
         model._run(text)
         return state() != before

@@ -25,7 +25,7 @@ from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.entrance import check_end
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.marks import emptying, masking, padding
-from heatcheck.models.network import HuggingFaceModel
+from heatcheck.models.network import HuggingFaceModel, same_draws
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
@@ -136,7 +136,7 @@ def class_names(source: str, config: Any) -> tuple[str, ...]:
 
 def _model(network: Any, **settings: Any) -> HuggingFaceModel:
     """Tried with a short text: entered at its embeddings if it lets us, else by its ids."""
-    with quietly():
+    with quietly(), same_draws(network):
         try:
             return HuggingFaceClassifier(network, **settings)
         except Exception:  # networks fail in ways of their own
