@@ -1,8 +1,9 @@
 """What a model must offer. An experiment names the protocol it needs in its signature.
 
 The protocols grow: LIME and leave-one-out need only a `Predictor` (which a black box is, and a network that is run by
-token ids), randomisation one that `HasWeights`, gradient methods a `Classifier`, interventions on attention an `AttentiveClassifier`, the exact adversary a `LinearDecoder`, rollout and
-flow a `TransformerClassifier`. `SharesDecoding` and `SharesDeletions` are optional shortcuts: the same numbers, faster.
+token ids), randomisation one that `HasWeights`, gradient methods a `Classifier`, interventions on attention an
+`AttentiveClassifier`, the exact adversary a `LinearDecoder`, rollout and flow a `TransformerClassifier`.
+`SharesDecoding` and `SharesDeletions` are optional shortcuts: the same numbers, faster.
 """
 
 from __future__ import annotations
