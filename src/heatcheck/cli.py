@@ -324,7 +324,7 @@ def explain(
     )
     said, more = ({}, []) if audited is None else api.audited_methods(audited, found, subject)
     terminal.show(OUT, found.heatmaps, said)
-    for note in (*notes, *more):
+    for note in (*subject.notes, *notes, *more):
         say(f"note: {note}", ERR)
     say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
 

@@ -10,7 +10,7 @@ import torch
 
 from heatcheck.batch import keep_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain import tap
+from heatcheck.explain import EXPLAINERS, tap
 from heatcheck.explain.attention import (
     FIRST_TEXT,
     ONE_LAYER,
@@ -26,9 +26,10 @@ from heatcheck.explain.value_zeroing import ValueZeroing
 from heatcheck.models.huggingface import eager_attention
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.uniform import impose_uniform_attention
+from heatcheck.testing import check_model
 from tests.edits import join
 from tests.explain.families import family_subject, hooks, texts_and_pairs, two_texts_compared
-from tests.tiny import DECODERS, FAMILIES, tiny_subject
+from tests.tiny import DECODERS, FAMILIES, OTHERS, SIZES, VOCABULARY, tiny_subject
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 
 METHODS = [AttentionWeights(), AttentionXGradient(), Rollout(), Flow()]
@@ -425,3 +426,43 @@ def test_a_model_without_attention_is_refused(method):
     with pytest.raises(InputError, match=r"needs a .*, which SimpleNamespace is not\. Leave it out"):
         method(SimpleNamespace(), None, predicted_probability)
     assert not isinstance(SimpleNamespace(), AttentiveClassifier)
+
+
+OF_TEXTS = {**SIZES, "num_key_value_heads": 1, "head_dim": 16, "vocab_size": len(VOCABULARY), "pad_token_id": None}
+OF_IMAGES = {**SIZES, "image_size": 28, "patch_size": 14}
+HYBRID = {
+    **{"layer_types": ["linear_attention", "full_attention"], "linear_num_key_heads": 2, "linear_num_value_heads": 2},
+    **{"linear_key_head_dim": 8, "linear_value_head_dim": 8},
+}
+
+
+@pytest.fixture
+def that_see_images(monkeypatch):
+    sizes = {"text_config": OF_TEXTS, "vision_config": OF_IMAGES, "bos_token_id": 2, "eos_token_id": 3}
+    monkeypatch.setitem(OTHERS, "gemma3", ("Gemma3Config", sizes))
+    seen = {"depth": 1, "num_heads": 2, "hidden_size": 32, "intermediate_size": 32, "out_hidden_size": 32}
+    hybrid = {"text_config": {**OF_TEXTS, **HYBRID}, "vision_config": seen, "bos_token_id": 2, "eos_token_id": 3}
+    monkeypatch.setitem(OTHERS, "qwen3_5", ("Qwen3_5Config", hybrid))
+
+
+def test_a_network_that_sees_images_too_is_explained_by_its_texts(tmp_path, that_see_images):
+    subject = tiny_subject(tmp_path, "gemma3", ("a", "b", "c"))
+    (batch,) = subject.batches(random_examples(3, labels=3), 4)
+    assert subject.model.left
+    check_model(subject)
+    for name in ("attention", "rollout", "flow", "attention_x_gradient", "value_zeroing", "integrated_gradients"):
+        found = EXPLAINERS[name].explain(subject.model, batch, probability_of_prediction(subject.model, batch))
+        assert found.scores.isfinite().all()
+        assert found.scores.abs().sum() > 0
+
+
+def test_what_follows_all_layers_is_refused_where_some_have_no_attention(tmp_path, that_see_images):
+    subject = tiny_subject(tmp_path, "qwen3_5")
+    (batch,) = subject.batches(random_examples(2), 2)
+    scalar = probability_of_prediction(subject.model, batch)
+    assert EXPLAINERS["attention"].explain(subject.model, batch, scalar).scores.abs().sum() > 0
+    for name in ("rollout", "flow", "attention_x_gradient", "value_zeroing"):
+        with pytest.raises(
+            InputError, match=f"^{name} cannot follow the attention of Qwen3_5ForSequenceClassification"
+        ):
+            EXPLAINERS[name].explain(subject.model, batch, scalar)

@@ -185,8 +185,9 @@ def test_their_own_tokenizers_do_not_say_which_characters_a_token_stands_for(tmp
 
 def test_commands(tmp_path, heatcheck):
     model = tiny_folder(tmp_path / "esm", "esm")
-    code, out, _ = heatcheck("explain", "a good film", "--model", model, "--method", "lime(samples=20),leave_one_out")
+    code, out, err = heatcheck("explain", "a good film", "--model", model, "--method", "lime(samples=20),leave_one_out")
     assert code == 0
+    assert f"note: EsmForSequenceClassification {LEFT_OUT}" in " ".join(err.split())
     assert "\nLIME (samples=20)\n" in out
     assert "\nLeave-one-out\n" in out
     code, _, err = heatcheck("explain", "a good film", "--model", model, "--method", "saliency")

@@ -32,6 +32,7 @@ from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifie
 TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
 ROUNDING = 0.02  # of a row of weights in half precision
 FIRST_TEXT = "attention is on the first text alone: no word of the second has a score"
+THROUGH_ALL = ("rollout", "flow")  # they need the weights of every layer, which hybrids (Qwen 3.5) do not have
 ONE_LAYER = "a model with one layer of attention: these are the attention weights"
 
 
@@ -194,6 +195,8 @@ def _from_maps(read: Read, model: object, batch: Batch, method: str) -> Float[Te
     def scores(some: Batch) -> Float[Tensor, "N T"]:
         _, maps = model.logits_and_maps(model.embed(some), some)
         _check_weights(maps, model, some, method)
+        if method in THROUGH_ALL and isinstance(model, HuggingFaceClassifier):
+            check_layers(model.network, method, maps.shape[1])
         return read(maps, model, some)
 
     return per_window(scores, model, batch)

@@ -15,6 +15,7 @@ from torch.nn import functional
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
+from heatcheck.models.entrance import of_texts
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.inputs import Windows, equally_long, padding_first, regrouped
 from heatcheck.models.softmax import Tap as Tap
@@ -36,7 +37,7 @@ def tappable(model: object, method: str) -> HuggingFaceClassifier:
 
 def check_layers(network: Any, method: str, found: int) -> None:
     """Each layer has one attention, or what was watched is not what it seems."""
-    if found != network.config.num_hidden_layers:
+    if found != of_texts(network.config).num_hidden_layers:
         refuse(network, method)
 
 
@@ -86,7 +87,7 @@ def _of_one_length(scores: Scores) -> Scores:
 
 def tokens_at_once(model: object, batch: Batch) -> int:
     """So many that all attention maps of their rows, which are tokens² each, stay within WEIGHTS_AT_ONCE."""
-    config = model.network.config if isinstance(model, HuggingFaceClassifier) else None
+    config = of_texts(model.network.config) if isinstance(model, HuggingFaceClassifier) else None
     layers, heads = (getattr(config, name, OF_BERT) for name in ("num_hidden_layers", "num_attention_heads"))
     return int(WEIGHTS_AT_ONCE // (max(batch.mask.shape[1], 1) * max(layers * heads, 1)))
 

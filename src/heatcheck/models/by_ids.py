@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
-from heatcheck.models.entrance import is_encoder_decoder
+from heatcheck.models.entrance import is_encoder_decoder, of_texts
 from heatcheck.models.inputs import Inputs
 from heatcheck.models.network import SHORT, HuggingFaceModel, check_answer, trial
 from heatcheck.models.quiet import quietly
@@ -47,5 +47,6 @@ class HuggingFacePredictor(HuggingFaceModel):
     def entered(self, inputs: Inputs) -> Iterator[dict[str, Tensor]]:
         """Networks find padding by its id too, to number positions or to count words. Reformer has a hint for each
         length of text."""
+        pad = of_texts(self.network.config).pad_token_id
         with quietly():
-            yield {"input_ids": inputs.token_ids.masked_fill(~inputs.mask, self.network.config.pad_token_id)}
+            yield {"input_ids": inputs.token_ids.masked_fill(~inputs.mask, pad)}

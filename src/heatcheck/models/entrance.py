@@ -24,6 +24,12 @@ def is_encoder_decoder(network: Any) -> bool:
     return bool(getattr(network.config, "is_encoder_decoder", False))
 
 
+def of_texts(config: Any) -> Any:
+    """What a config says of texts: networks that can see images too (Gemma 3) keep it in a part of its own. The two
+    halves of an encoder-decoder have no part in common."""
+    return config if getattr(config, "is_encoder_decoder", False) else config.get_text_config()
+
+
 def halves(network: Any) -> tuple[Any, ...]:
     """Encoder and decoder; a network of one kind is one whole."""
     return (network.get_encoder(), network.get_decoder()) if is_encoder_decoder(network) else (network,)

@@ -16,7 +16,7 @@ from heatcheck.errors import InputError
 from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
 from heatcheck.models.fit import Epoch, Recipe, Watch
-from heatcheck.models.marks import padding
+from heatcheck.models.marks import set_padding
 from heatcheck.models.network import HuggingFaceModel, same_draws, trial
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.protocols import Classifier
@@ -81,8 +81,7 @@ def new_head(
     config.label2id = {label: i for i, label in enumerate(data.labels)}
     config.problem_type = None
     tokenizer = pretrained.load_tokenizer(source, spec)
-    if getattr(config, "pad_token_id", None) is None:
-        config.pad_token_id = padding(tokenizer)
+    set_padding(config, tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network, loaded = pretrained.load_network(source, spec, config, new_head=True)

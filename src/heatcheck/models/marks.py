@@ -6,9 +6,18 @@ from typing import Any
 
 from torch import nn
 
+from heatcheck.models.entrance import of_texts
+
 
 def padding(tokenizer: Any) -> int:
     return next(i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+
+
+def set_padding(config: Any, tokenizer: Any) -> None:
+    """Where the config names no pad id, it is the tokenizer's."""
+    for part in (config, of_texts(config)):
+        if getattr(part, "pad_token_id", None) is None:
+            part.pad_token_id = padding(tokenizer)
 
 
 def emptying(network: Any, tokenizer: Any) -> tuple[int, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
-from heatcheck.models.entrance import end_ids, is_encoder_decoder
+from heatcheck.models.entrance import end_ids, is_encoder_decoder, of_texts
 from heatcheck.models.inputs import Inputs, Windows, equally_long, regrouped
 from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.tokens import TokenTypes
@@ -128,7 +128,7 @@ class HuggingFaceModel(nn.Module, abc.ABC):
         """Inside, the network has a pad id, and draws the same for every text. In training it draws as it likes."""
         alike = self.draws and not self.network.training
         with (
-            lent_padding(self.network.config, self.pad_id),
+            lent_padding(of_texts(self.network.config), self.pad_id),
             same_draws(self.network) if alike else contextlib.nullcontext(),
         ):
             yield

@@ -23,9 +23,9 @@ from heatcheck.hub_reach import out_of_reach
 from heatcheck.machine import is_out_of_memory
 from heatcheck.models.by_ids import HuggingFacePredictor
 from heatcheck.models.checkpoint import PICKLES, fingerprint
-from heatcheck.models.entrance import check_end
+from heatcheck.models.entrance import check_end, of_texts
 from heatcheck.models.huggingface import HuggingFaceClassifier
-from heatcheck.models.marks import emptying, masking, padding
+from heatcheck.models.marks import emptying, masking, set_padding
 from heatcheck.models.network import HuggingFaceModel, same_draws
 from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
@@ -76,8 +76,7 @@ def load_pretrained(spec: TransformerSpec, device: torch.device | str = "cpu") -
     if spec.uniform:
         impose_uniform_attention(network)
     tokenizer = load_tokenizer(source, spec)
-    if getattr(network.config, "pad_token_id", None) is None:
-        network.config.pad_token_id = padding(tokenizer)
+    set_padding(network.config, tokenizer)
     return as_subject(network, tokenizer, spec, device=device, fingerprint=source_fingerprint(source))
 
 
@@ -96,8 +95,8 @@ def as_subject(
         )
     pad, empty = emptying(network, tokenizer)
     mask, notes = masking(tokenizer)
-    marks = {*tokenizer.all_special_ids, getattr(config, "pad_token_id", None)}
-    known = getattr(config, "vocab_size", len(tokenizer))  # CANINE, which reads characters, says nothing
+    marks = {*tokenizer.all_special_ids, getattr(of_texts(config), "pad_token_id", None)}
+    known = getattr(of_texts(config), "vocab_size", len(tokenizer))  # CANINE, which reads characters, says nothing
     check_end(spec.source, network, tokenizer)
     model, why_by_ids = _model(
         network.to(device).eval(),
@@ -302,7 +301,7 @@ def load_network(
 def length_limit(network: Any, tokenizer: Any) -> int:
     """How many tokens fit. RoBERTa and its kin (MPNet, Longformer, CamemBERT ...) number positions from behind the pad
     id on, which their table of positions knows, so they take fewer than they say."""
-    config = network.config
+    config = of_texts(network.config)
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 0
     tables = (m for name, m in network.named_modules() if name.endswith("position_embeddings"))
     reserved = [m.padding_idx + 1 for m in tables if isinstance(m, nn.Embedding) and m.padding_idx is not None]
