@@ -112,7 +112,7 @@ def test_the_page_says_what_was_found_and_loads_nothing():
         "not ranked: a reason",
         "LIME (samples=9)",
         "audit: agrees",
-        "strongest: good, −0.40, film 0.40, a 0.10",
+        "strongest: “good,” −0.40, “film” 0.40, “a” 0.10",
         "against the class",
     ):
         assert sentence in read.text, sentence

@@ -233,6 +233,21 @@ def test_pairs_and_signed_scores(browser: sync_api.Browser, tmp_path: Path) -> N
         assert opened.page.locator(".legend .negative").count() == 1
 
 
+def test_the_strongest_words_are_quoted_and_small_scores_have_digits(browser: sync_api.Browser, tmp_path: Path) -> None:
+    scores = [0.00016, -0.00012, 0.0]
+    rows = [
+        results.ExampleRow("a", "dull , .", None, "no", "yes", 0.9, 3, 0.5),
+        results.TokenScores("a", "lime", "no", [0, 0, 0], [0, 1, 2], [0, 5, 7], [4, 6, 8], ["dull", ",", "."], scores),
+        results.TokenScores("a", "rollout", "no", [0], [0], [0], [4], ["dull"], [0.0]),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    with opened_in(browser, report.write(tmp_path)) as opened:
+        opened.page.locator("#texts .browser summary").click()
+        said = [opened.page.locator(f"[data-method={one}] .strongest").text_content() for one in ("lime", "rollout")]
+    assert said == ["strongest: “dull” 0.00016, “,” −0.00012", "no word has a score other than 0"]
+
+
 @pytest.mark.parametrize("experiment", ["performance", "correlation", "permutation", "adversarial_attention"])
 def test_a_run_of_one_experiment_opens_without_errors(
     browser: sync_api.Browser, tmp_path: Path, experiment: str

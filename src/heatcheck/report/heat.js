@@ -39,7 +39,7 @@ function segmentPieces(text, spans) {
 function tokenSpan(token, share, largest) {
   if (share === null) return element("span", { class: "token unscored", title: "no score" }, visible(token));
   const kind = share < 0 ? "token negative" : "token";
-  const span = element("span", { class: kind, title: figure(share * largest) }, visible(token));
+  const span = element("span", { class: kind, title: scoreText(share * largest) }, visible(token));
   span.style.setProperty("--share", Math.abs(share).toFixed(3));
   return span;
 }
@@ -75,8 +75,15 @@ function strongest(ranked, largest) {
   const top = ranked.filter(({ share }) => share !== 0)
     .sort((one, other) => Math.abs(other.share) - Math.abs(one.share)).slice(0, 3);
   const words = top.flatMap(({ token, share }, place) => [place ? ", " : "",
-    element("bdi", {}, visible(clipped(token, 24))), ` ${figure(share * largest)}`]);
-  return element("p", { class: "strongest" }, words.length ? "strongest: " : "no word has a score above 0", ...words);
+    element("bdi", {}, `“${visible(clipped(token, 24))}”`), ` ${scoreText(share * largest)}`]);
+  return element("p", { class: "strongest" },
+    words.length ? "strongest: " : "no word has a score other than 0", ...words);
+}
+
+// Two digits that count, however small, as in heatmap.py: "<0.001" three times would rank nothing.
+function scoreText(score) {
+  if (score === 0) return "0";
+  return score.toPrecision(Math.abs(score) < 10 ? 2 : 3).replaceAll("-", "−");
 }
 
 function legend() {

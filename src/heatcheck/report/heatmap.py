@@ -131,7 +131,7 @@ def _strongest(one: Heatmap) -> Markup:
     words: list[str] = []
     for place, word in enumerate(one.strongest()):
         shown = word.token if len(word.token) <= 24 else word.token[:23] + "…"
-        words += [", " if place else "", tag("bdi", shown), f" {score_text(word.score)}"]
+        words += [", " if place else "", tag("bdi", f"“{shown}”"), f" {score_text(word.score)}"]
     return tag("p", "strongest: " if words else "no word has a score other than 0", *words, class_="strongest")
 
 
