@@ -169,6 +169,18 @@ def test_pairs_and_numbered_labels(tmp_path):
     assert set(pq.read_table(tmp_path / "run" / "tokens.parquet")["segment"].to_pylist()) == {0, 1}
 
 
+def test_labels_that_only_have_other_names_are_renamed_as_the_sentence_says(tmp_path):
+    model = tiny_folder(tmp_path / "model", labels=("LABEL_0", "LABEL_1"))
+    data = table(tmp_path / "texts.csv", ["text", "label"], rows())
+    common = ("run", "agreement", "--model", model, "--data", data, "--methods", "gradient,rollout", "--out")
+    with pytest.raises(InputError, match="Rename labels with --labels, each as YOURS=LABEL_0"):
+        run(*common, tmp_path / "out")
+    with pytest.raises(InputError, match="Rename the labels with --labels, each as negative=LABEL_0"):
+        run(*common, tmp_path / "out", "--labels", "negative,positive")
+    run(*common, tmp_path / "out", "--labels", "negative=LABEL_0,positive=LABEL_1")
+    assert set(pq.read_table(tmp_path / "out" / "examples.parquet")["label"].to_pylist()) == {"LABEL_0", "LABEL_1"}
+
+
 def test_long_texts_are_cut_with_a_notice_or_read_in_windows(tmp_path, files):
     long = [(" ".join(["good film"] * 40), "positive"), ("bad", "negative")] * 2
     data = table(tmp_path / "long.csv", ["text", "label"], [(f"{t} w{i}", label) for i, (t, label) in enumerate(long)])

@@ -62,7 +62,7 @@ def check_fit(request: Request, data: Dataset, given: Subject[Any] | None) -> No
     if unknown:
         raise InputError(
             f"{data.name} has the label {unknown[0]!r}, which the model does not know: it was trained on "
-            f"{', '.join(given.labels)}. Rename the labels with --labels."
+            f"{', '.join(given.labels)}. Rename the labels with --labels, each as {unknown[0]}={given.labels[0]}."
         )
 
 

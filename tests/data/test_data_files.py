@@ -117,7 +117,7 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
     labels = {"neg": "neg", "pos": "pos"}
     assert error(data, labels=labels) == (
         f"r.csv: {BAD}. Correct them, or leave them out with --skip-bad-rows. Classes are: neg, pos. "
-        "Rename labels with --labels."
+        "Rename labels with --labels, each as YOURS=neg."
     )
     kept = table_to_dataset(data, Columns(), name="r", labels=labels, skip_bad_rows=True)
     assert kept.notes[0] == f"Left out: {BAD}."
@@ -127,7 +127,7 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("many", "said"),
     [
-        (2, "No row is left. Classes are: c0, c1, or their numbers. Rename labels with --labels."),
+        (2, "No row is left. Classes are: c0, c1, or their numbers. Rename labels with --labels, each as YOURS=c0."),
         (12, "c9, c10, c11, or their numbers."),
         (150, "c18, c19 and 130 more, or their numbers."),
     ],
@@ -137,7 +137,7 @@ def test_the_classes_of_a_model_stand_once_and_last(many: int, said: str) -> Non
     numbers = {str(i): f"c{i}" for i in range(many)}
     assert said in error(table(text=TEXTS, label=LABELS), labels={**names, **numbers})
     renamed = error(table(text=TEXTS, label=LABELS), labels={"0": "no", "1": "yes"})
-    assert renamed.endswith("Classes are: 0, 1. Rename labels with --labels.")
+    assert renamed.endswith("Classes are: 0, 1. Rename labels with --labels, each as YOURS=no.")
 
 
 def test_the_first_label_that_is_not_known_is_named_and_case_counts() -> None:

@@ -135,7 +135,8 @@ DOCUMENT = {"docid": "d", "text": "a b c"}
         ({"annotation_id": "d", "evidences": 3}, "row 1: expected a list, found 3."),
         (
             {"annotation_id": "d"},
-            "there is no column 'evidences', which rationales need. Columns found: 'annotation_id'.",
+            "there is no column 'evidences', which ERASER's files have. Columns found: 'annotation_id'. "
+            "For other files there is --rationale-format.",
         ),
     ],
 )

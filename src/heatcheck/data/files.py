@@ -193,7 +193,8 @@ def _classes(labels: Labels) -> str:
     known = [value for value, name in labels.items() if value == name or name not in labels]
     more = f" and {len(known) - CLASSES_NAMED:,} more" if len(known) > CLASSES_NAMED else ""
     numbers = ", or their numbers" if len(known) < len(labels) else ""
-    return f" Classes are: {', '.join(known[:CLASSES_NAMED])}{more}{numbers}. Rename labels with --labels."
+    named = f" Classes are: {', '.join(known[:CLASSES_NAMED])}{more}{numbers}."
+    return f"{named} Rename labels with --labels, each as YOURS={labels[known[0]]}."
 
 
 def _first_label(rows: Sequence[Row], labels: Labels) -> str:

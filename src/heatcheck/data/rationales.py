@@ -287,7 +287,10 @@ def _segments(example: Example) -> list[tuple[int, str]]:
 def _column(table: Table, name: str) -> Sequence[object]:
     if name not in table.values:
         found = ", ".join(repr(n) for n in table.values)
-        raise InputError(f"{table.name}: there is no column {name!r}, which rationales need. Columns found: {found}.")
+        raise InputError(
+            f"{table.name}: there is no column {name!r}, which ERASER's files have. Columns found: {found}. "
+            "For other files there is --rationale-format."
+        )
     return table.values[name]
 
 
