@@ -17,11 +17,11 @@ from heatcheck import hub_reach
 from heatcheck.hub_reach import out_of_reach
 from tests.tiny import tiny_folder
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+COMMITS = {"main": "0123456789abcdef0123456789abcdef01234567", "v2": "76543210fedcba9876543210fedcba9876543210"}
 LOADING = """
 from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
-print(load_subject(TransformerSpec("someone/tiny")).labels)
+print(load_subject(TransformerSpec("someone/tiny", revision={revision!r})).labels)
 """
 
 
@@ -71,14 +71,24 @@ def test_the_users_word_counts(asked: list[str], monkeypatch: pytest.MonkeyPatch
     assert asked == []
 
 
-def test_what_was_fetched_before_is_loaded_without_a_way_to_the_hub(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("revision", "labels"), [(None, ("calm", "angry")), ("v2", ("quiet", "loud"))])
+def test_what_was_fetched_before_is_loaded_without_a_way_to_the_hub(
+    tmp_path: Path, revision: str | None, labels: tuple[str, str]
+) -> None:
     """In a process of its own: the hub's library reads its folders and address when it is imported."""
     cached = tmp_path / "hub" / "models--someone--tiny"
-    tiny_folder(cached / "snapshots" / COMMIT, labels=("calm", "angry"))
-    (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(COMMIT)
+    (cached / "refs").mkdir(parents=True)
+    for name, classes in (("main", ("calm", "angry")), ("v2", ("quiet", "loud"))):
+        tiny_folder(cached / "snapshots" / COMMITS[name], labels=classes)
+        (cached / "refs" / name).write_text(COMMITS[name])
     environment = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and k != "HF_HUB_OFFLINE"}
     environment |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "https://hub.invalid"}
-    done = subprocess.run([sys.executable, "-c", LOADING], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "('calm', 'angry')", done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING.format(revision=revision)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == str(labels), done.stderr
     assert "Retrying" not in done.stderr

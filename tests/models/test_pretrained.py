@@ -119,7 +119,7 @@ def test_a_tokenizer_without_offsets(tmp_path):
 
 
 def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):
-    refused(tmp_path, "heatcheck.json is missing")
+    refused(tmp_path, "holds neither heatcheck.json nor config.json")
     refused("nobody/nothing", "no such folder, and no model of that name can be fetched")
 
 

@@ -154,6 +154,11 @@ def check_files(path: Path) -> None:
             f"{path}: holds {pickles[0]}, a pickle, which can run code when loaded and is refused. "
             "Convert it to safetensors."
         )
+    if DESCRIPTION in missing:
+        raise InputError(
+            f"{path}: holds neither {DESCRIPTION} nor config.json. Give a folder that `heatcheck train` wrote, or a "
+            "Hugging Face model folder."
+        )
     if missing:
         raise InputError(f"{path}: {missing[0]} is missing. Copy the folder again or train with `heatcheck train`.")
 
