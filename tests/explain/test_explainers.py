@@ -72,7 +72,6 @@ COMPUTED_BY_CAPTUM = {
     "gradient_x_input": InputXGradient,
     "integrated_gradients": IntegratedGradients,
     "deep_lift_captum": DeepLift,
-    "gradient": Saliency,
     "smooth_grad": Saliency,
     "gradient_shap": Saliency,
 }

@@ -16,14 +16,15 @@ from heatcheck.models.protocols import Classifier
 
 
 class FromEmbeddings(nn.Module):
-    """What is explained, of embeddings and the rows of the batch whose they are. Captum repeats both alike."""
+    """What is explained, as a function of the batch's embeddings; or of some rows' (`row`), which Captum repeats as it
+    repeats the embeddings."""
 
     def __init__(self, model: Classifier, batch: Batch, scalar: Scalar) -> None:
         super().__init__()
         self.model, self.batch, self.scalar = model, batch, scalar
 
-    def forward(self, embeddings: Float[Tensor, "N T E"], row: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
-        batch = rows(self.batch, row)
+    def forward(self, embeddings: Float[Tensor, "N T E"], row: Int[Tensor, "N"] | None = None) -> Float[Tensor, "N"]:
+        batch = self.batch if row is None else rows(self.batch, row)
         return self.scalar(self.model, self.model.logits(embeddings, batch), batch)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
-from heatcheck.explain.captums import attributed
+from heatcheck.explain.captums import FromEmbeddings, attributed, plain_kernels
 from heatcheck.explain.pieces import in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
@@ -41,19 +41,14 @@ def gradient_and_attention(
     model: AttentiveClassifier, batch: Batch, scalar: Scalar
 ) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B K T"], Float[Tensor, "B C"]]:
     """`gradient` of an attention model, and the attention and logits that its pass computes on the way."""
-    on_the_way: list[Tensor] = []
-
-    def explained(embeddings: Float[Tensor, "B T E"]) -> Float[Tensor, "B"]:
+    embeddings = model.embed(batch).detach().requires_grad_()
+    with torch.enable_grad(), plain_kernels():
         encoded = model.encode(embeddings, batch)
         attention = model.attend(encoded, batch).detach()
         logits = model.classify(encoded, attention, batch)
-        on_the_way.extend((attention, logits.detach()))
-        return scalar(model, logits, batch)
-
-    embeddings = model.embed(batch).detach()
-    scores = (slopes(embeddings, explained) * embeddings).sum(-1).abs() * batch.mask
-    attention, logits = on_the_way
-    return scores, attention, logits
+        (slopes,) = torch.autograd.grad(scalar(model, logits, batch).sum(), embeddings)
+    scores = (slopes * embeddings.detach()).sum(-1).abs() * batch.mask
+    return scores, attention, logits.detach()
 
 
 def gradient_x_input(
@@ -84,17 +79,10 @@ def _in_batches(
     """`score` of what Captum's method says of the embeddings of the texts as they are."""
 
     def scored(some: Batch) -> Float[Tensor, "N T"]:
-        return score(attributed(method, lambda e: scalar(model, model.logits(e, some), some), model.embed(some)))
+        return score(attributed(method, FromEmbeddings(model, some, scalar), model.embed(some)))
 
     with readout_only(model):
         return in_pieces(scored, batch, TOKENS_AT_ONCE) * batch.mask
-
-
-def slopes(
-    embeddings: Float[Tensor, "N T E"], explained: Callable[[Float[Tensor, "N T E"]], Float[Tensor, "N"]]
-) -> Float[Tensor, "N T E"]:
-    """∂y/∂e of each row."""
-    return attributed("Saliency", explained, embeddings, abs=False)
 
 
 @dataclass(frozen=True)
@@ -120,8 +108,9 @@ def sum_of_slopes(model: Classifier, batch: Batch, scalar: Scalar, points: Point
         here = (texts[index], numbers[index])
         narrow = without_padding(rows(batch, texts[index]))
         width = narrow.mask.shape[1]
-        slope = slopes(points.at(*here)[:, :width], lambda e: scalar(model, model.logits(e, narrow), narrow))
-        along = (slope * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
+        explained = FromEmbeddings(model, narrow, scalar)
+        slopes = attributed("Saliency", explained, points.at(*here)[:, :width], abs=False)
+        along = (slopes * points.direction[here[0], :width]).sum(-1) * points.weights[here][:, None]
         return nn.functional.pad(along, (0, batch.mask.shape[1] - width))
 
     with readout_only(model):
