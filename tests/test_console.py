@@ -98,3 +98,33 @@ def test_an_error_stands_alone_below_what_was_finished(monkeypatch, terminal, be
     assert [name for name in ("read", "train") if name in "".join(lines)] == [*begun][: "read" in begun]
     assert re.sub("\x1b.*?[a-z]", "", lines[-1]) == "heatcheck: wrong"
     assert len(lines) == 1 + ("read" in begun)
+
+
+def test_a_log_has_a_line_a_minute_and_one_for_what_ended(monkeypatch):
+    file, clock = io.StringIO(), [0.0]
+    monkeypatch.setattr(console, "ERR", Console(file=file, force_terminal=False, width=40, _environ={}))
+    monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
+    with console.bars() as progress:
+        progress.task("erasure", 4)
+        for done, seconds in ((0, 61), (1, 100), (2, 130), (3, 170), (4, 200), (4, 300)):
+            clock[0] = seconds
+            progress.advance(done, at_least=3 if done == 2 else None)
+        progress.task("tables", 1)
+        progress.advance(1)
+    assert file.getvalue().splitlines() == [
+        "  erasure 0%",
+        "  erasure 50%, 0:01:05 to 0:02:10 left",
+        "✓ erasure 0:03:20",
+        "✓ tables 0:00:00",
+    ]
+
+
+def test_what_several_findings_mean_is_said_once(capsys):
+    def finding(name, outcome, meaning):
+        return {"outcome": outcome, "question": f"{name}?", "finding": f"{name} is.", "meaning": meaning}
+
+    findings = [finding("a", "fails", "Same."), finding("b", "fails", "Same."), finding("c", "cannot tell", "Other.")]
+    console.show_verdict({"headline": "So.", "findings": findings})
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in said if line in ("Same.", "Other.")] == ["Same.", "Other."]
+    assert said.index("Same.") < said.index("b is.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OUT, ERR = Console(), Console(stderr=True)
+EVERY = 60.0  # seconds between lines of progress in a log
 
 
 def say(line: str, console: Console = OUT) -> None:
@@ -27,14 +29,16 @@ def say(line: str, console: Console = OUT) -> None:
 
 
 def show_verdict(found: Mapping[str, Any]) -> None:
-    """Headline and findings."""
+    """Headline and findings. What is meant by several in a row is said after the first."""
+    before = ""
     OUT.print(Text(f"\n{for_terminal(found['headline'])}", "bold"))
     for finding in found["findings"]:
         mark, colour = {"passes": ("✓", "green"), "fails": ("✗", "red")}.get(finding["outcome"], ("?", "yellow"))
         OUT.print(Text.assemble((f"{mark} {finding['outcome']}", colour), f"  {finding['question']}"))
         say(f"    {finding['finding']}")
-        if finding["outcome"] != "passes":
+        if finding["outcome"] != "passes" and finding["meaning"] != before:
             say(f"    {finding['meaning']}")
+        before = finding["meaning"]
 
 
 def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
@@ -105,8 +109,38 @@ class Remaining(TimeRemainingColumn):
         return Text(f"{shortest} to ", longest.style) + longest
 
 
+class Lines:
+    """For a log, where bars would show when all is over: a line when a task ends, and one a minute on the way."""
+
+    def task(self, name: str, total: float) -> None:
+        self.name, self.total, self.over = name, total, False
+        self.began = self.told = time.monotonic()
+
+    def advance(self, done: float, total: float | None = None, *, at_least: float | None = None) -> None:
+        self.total = self.total if total is None else total
+        now = time.monotonic()
+        if done >= self.total and not self.over:
+            self.over = True
+            say(f"✓ {self.name} {_duration(now - self.began)}", ERR)
+        elif done < self.total and now - self.told >= EVERY:
+            self.told = now
+            ends = [end for end in (at_least, self.total) if end is not None and end >= done]
+            left = " to ".join(dict.fromkeys(_duration((now - self.began) * (end / done - 1)) for end in ends if done))
+            say(f"  {self.name} {done / self.total:.0%}{f', {left} left' if left else ''}", ERR)
+
+    def say(self, sentence: str) -> None:
+        say(sentence, ERR)
+
+
+def _duration(seconds: float) -> str:
+    return str(timedelta(seconds=int(seconds)))
+
+
 @contextlib.contextmanager
-def bars() -> Iterator[Bars]:
+def bars() -> Iterator[Bars | Lines]:
+    if not ERR.is_terminal:
+        yield Lines()
+        return
     columns = (
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}"),

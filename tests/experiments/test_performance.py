@@ -1,10 +1,11 @@
 """What is said of each text beside its prediction."""
 
+import pandas as pd
 import pytest
 import torch
 
 from heatcheck.batch import Example
-from heatcheck.experiments.performance import PerformanceConfig, performance
+from heatcheck.experiments.performance import PerformanceConfig, one_class_for_all, performance
 from heatcheck.models.fit import Recipe
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
@@ -47,3 +48,14 @@ def test_a_transformer_attends_to_both_texts(tmp_path):
     expected = dict(zip(batch.example_ids, batch.words.sum(1).tolist(), strict=True))
     assert {row.example_id: row.n_tokens for row in rows(subject, PAIR)} == expected
     assert all(row.max_attention is None for row in rows(subject, PAIR))
+
+
+@pytest.mark.parametrize(
+    ("labels", "predicted", "said"),
+    [("ab" * 6, "a" * 12, True), ("ab" * 6, "ab" * 6, False), ("a" * 12, "a" * 12, False), ("ab" * 3, "a" * 6, False)],
+)
+def test_a_model_that_always_says_the_same_is_noted(labels, predicted, said):
+    note = one_class_for_all(pd.DataFrame({"label": list(labels), "predicted": list(predicted)}))
+    assert (note is not None) == said
+    if note:
+        assert note.startswith("The model gives the class 'a' to all 12 texts, and they are of 2 classes")

@@ -345,6 +345,12 @@ def test_dots_and_curves_follow_the_choice(opened: Opened) -> None:
     assert opened.page.locator("#plausibility .guide").count() == 1
 
 
+LOOKS = """nodes => nodes.map((node) => [".stroke", ".fill"].flatMap((part) => {
+  const look = getComputedStyle(node.querySelector(part));
+  return [look.stroke, look.fill, look.strokeDasharray];
+}))"""
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light")])
 def test_fifteen_methods_fit_the_screen(
     browser: Any, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
@@ -358,6 +364,8 @@ def test_fifteen_methods_fit_the_screen(
         curves = opened.page.locator(".curve text").all_text_contents()
         assert {"LIME", "Kernel-SHAP", "Integrated gradients", "DeepLIFT (Captum)†"} <= set(curves)
         assert not any("…" in text for text in curves)
+        looks = opened.page.locator("#erasure .curve:not(.reference)").evaluate_all(LOOKS)
+        assert len(set(map(tuple, looks))) == len(METHODS)
         opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
         assert opened.page.evaluate(CUT_TABLES) == []
         opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()

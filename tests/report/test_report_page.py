@@ -142,6 +142,37 @@ def test_verdict_cards_say_the_outcome_in_words_and_link_to_the_evidence(page: s
     assert "0.3417123" not in page
 
 
+def finding(experiment: str, subject: str, outcome: str, value: float | None = 0.123456) -> dict[str, Any]:
+    said = {"question": f"{experiment} of {subject}?", "finding": f"It is {subject}.", "meaning": "It means that."}
+    numbers = {"measure": "gain_over_random", "value": value, "low": value, "high": value, "threshold": 0.0}
+    return {"experiment": experiment, "subject": subject, "outcome": outcome, **said, **numbers}
+
+
+def test_many_findings_on_methods_are_a_table_and_their_cards_wait(tmp_path: Path) -> None:
+    methods = ("gradient", "lime(samples=9)", EVIL, "saliency", "attention")
+    found = [finding("erasure", name, "fails" if name == EVIL else "cannot tell") for name in methods]
+    found += [finding("randomisation", name, "passes", -0.04) for name in methods]
+    general = [
+        finding("agreement", "all methods", "fails"),
+        finding("repeatability", "methods without chance", "passes"),
+    ]
+    folder = with_run(write_sample(tmp_path, how_many=12), verdict={"headline": "So.", "findings": found + general})
+    page = report.render(folder)
+    table = page[page.index('class="glance"') :].partition("</table>")[0]
+    assert table.count("<tr>") == 1 + len(methods)
+    assert re.search(r">LIME \(samples=9\)</th><td title=\"It is lime[^<]*<span class=\"outcome unclear\">", table)
+    assert table.count("</span>passes</span> −0.04</td>") == len(methods)
+    assert EVIL not in page
+    waiting = page[page.index("<summary>Each of these 10 outcomes in a sentence</summary>") :].partition("</details>")[
+        0
+    ]
+    assert waiting.count("<article") == len(found)
+    assert page[page.index('id="verdict"') :].partition("<details")[0].count("<article") == len(general)
+    few = report.render(with_run(folder, verdict={"headline": "So.", "findings": found[:7] + general}))
+    assert 'class="glance"' not in few
+    assert few.count("<article") == page.count("<article") - 3
+
+
 def test_what_is_not_known_of_the_data_has_no_line(tmp_path: Path) -> None:
     folder = write_sample(tmp_path, how_many=12)
     data_set = {"name": "texts.csv", "task": "single", "labels": ["negative", "positive"]}

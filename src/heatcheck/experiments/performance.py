@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.rows import attended_words, by_id, predicted_names
+from heatcheck.findings import FEWEST
 from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens, finite
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
@@ -43,6 +45,16 @@ def performance(
         for name, *rest in zip(*columns, strict=True):
             example = lookup[name]
             yield ExampleRow(name, example.text, example.pair, subject.labels[example.label], *rest)
+
+
+def one_class_for_all(examples: pd.DataFrame) -> str | None:
+    """A note, if the model makes no difference between texts of several classes."""
+    if len(examples) < FEWEST or examples["label"].nunique() < 2 or examples["predicted"].nunique() != 1:
+        return None
+    return (
+        f"The model gives the class {examples['predicted'].iloc[0]!r} to all {len(examples):,} texts, and they are of "
+        f"{examples['label'].nunique()} classes: a heatmap of an answer that is always the same explains little."
+    )
 
 
 @torch.no_grad()

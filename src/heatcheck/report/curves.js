@@ -19,7 +19,8 @@ function drawCurves(width, { lines, x: along, y: up, label, mark }) {
   }
   const heights = apart(lines.map((one) => y(one.points[one.points.length - 1][2])), height + 20);
   const names = briefNames(lines).map((name) => clipped(name, narrow ? 20 : 22));
-  const drawn = lines.map((one, number) => curve(one, number, place, y, right, [names[number], heights[number]], along,
+  const coloured = lines.filter((one) => !one.reference);
+  const drawn = lines.map((one, number) => curve(one, coloured.indexOf(one), place, y, right, [names[number], heights[number]], along,
     narrow));
   rove(drawn);
   svg.append(...drawn, axisBelow(place, along.ticks, height + 20, along.title, along.format));
@@ -47,15 +48,20 @@ function apart(heights, bottom) {
   return placed;
 }
 
-function curve(one, number, place, y, right, [name, nameY], along, narrow) {
+// There are eight colours: the ninth method has the first one's, and hollow points; the seventeenth is dashed too.
+function lineKind(one, colour) {
+  const look = one.reference ? "reference" : `panel-${colour % 8} ring-${Math.floor(colour / 8)}`;
+  return `curve ${look}${one.why ? " unranked" : ""}`;
+}
+
+function curve(one, colour, place, y, right, [name, nameY], along, narrow) {
   const points = one.points.map(([at, , value]) => `${place(at).toFixed(1)} ${y(value).toFixed(1)}`);
   const last = one.points[one.points.length - 1];
   const path = `M${points.join("L")}`;
-  const kind = `curve panel-${number % 8}${one.reference ? " reference" : ""}${one.why ? " unranked" : ""}`;
   const lines = [markedName(one),
     ...one.points.map((point) => `${along.point(point)}: ${figure(point[2])}${boundsOf(point)}`),
     ...(one.why ? [one.why] : [])];
-  return makeReadable(shape("g", { class: kind, "data-method": one.id },
+  return makeReadable(shape("g", { class: lineKind(one, colour), "data-method": one.id },
     shape("path", { d: path, class: "reach" }), shape("path", { d: path, class: "stroke" }),
     ...one.points.map(([at, , value]) => shape("circle", { cx: place(at), cy: y(value), r: 3, class: "fill" })),
     line(place(last[0]) + 4, y(last[2]), right + 12, nameY, "leader"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from heatcheck.findings import Number
+from heatcheck.report import glance
 from heatcheck.report.figures import plain
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import Measure, measure
+from heatcheck.report.methods import folded
 from heatcheck.report.source import Run
 from heatcheck.report.strip import strip_drawing
 
@@ -62,12 +64,19 @@ def verdict(run: Run, sections: Collection[str]) -> Markup | None:
     findings = run.part("verdict").get("findings") or []
     if not findings:
         return None
+    tabled = glance.of_methods(findings)
     return tag(
         "section",
         tag("h2", "Verdict", class_="quiet"),
-        tag("div", *(_card(finding, sections) for finding in findings), class_="cards"),
+        glance.table(tabled),
+        _cards([finding for finding in findings if finding not in tabled], sections),
+        folded(f"Each of these {len(tabled)} outcomes in a sentence", _cards(tabled, sections)),
         id="verdict",
     )
+
+
+def _cards(findings: Sequence[dict[str, Any]], sections: Collection[str]) -> Markup | None:
+    return tag("div", *(_card(finding, sections) for finding in findings), class_="cards") if findings else None
 
 
 def _card(finding: dict[str, Any], sections: Collection[str]) -> Markup:
