@@ -1,5 +1,8 @@
 """Flags that nothing would heed are refused in a sentence, before any work."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +91,11 @@ def test_a_model_on_disk_has_no_other_revision(heatcheck, capsys, command, model
 def test_single_texts_are_not_compared(refused):
     sentence = "--pairing comparison is for two texts, and reviews.csv has single ones. Leave it out."
     assert refused("train", *DATA, "--pairing", "comparison") == sentence
+
+
+def test_a_shell_completes_behind_a_flag_that_is_given_twice():
+    shell = {**os.environ, "_HEATCHECK_COMPLETE": "complete_bash", "COMP_CWORD": "6"}
+    shell["COMP_WORDS"] = "heatcheck audit --seed 1 --seed 2 --dat"
+    done = subprocess.run([Path(sys.executable).with_name("heatcheck")], env=shell, capture_output=True, text=True)
+    assert "--data" in done.stdout.split()
+    assert "given 2 times" not in done.stdout + done.stderr

@@ -251,6 +251,8 @@ class OnceEach(TyperCommand):
     """Refuses a flag that stands twice: the first would be forgotten without a word."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:  # a shell completes what is not a command yet
+            return super().parse_args(ctx, args)
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for flag in given:
             if given.count(flag) > 1 and not getattr(flag, "multiple", False):

@@ -14,6 +14,7 @@ from heatcheck.experiments.randomisation import RandomisationConfig, randomisati
 from heatcheck.explain import audited
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.by_ids import HuggingFacePredictor
+from heatcheck.models.finetune import check_learns
 from heatcheck.models.given import subject_of
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.protocols import Classifier, Predictor
@@ -206,5 +207,27 @@ def test_a_lack_of_memory_is_not_taken_for_a_network_without_embeddings(tmp_path
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(HuggingFaceClassifier, "check_entrance", full)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(InputError, match="BertForSequenceClassification does not fit into memory"):
         tiny_subject(tmp_path)
+
+
+def test_a_lack_of_memory_is_not_taken_for_a_dislike_of_padding(tmp_path, monkeypatch):
+    run = HuggingFaceClassifier._run
+
+    def cramped(self, inputs, **more):
+        if not bool(inputs.mask.all()):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return run(self, inputs, **more)
+
+    monkeypatch.setattr(HuggingFaceClassifier, "_run", cramped)
+    with pytest.raises(InputError, match="does not fit into memory"):
+        tiny_subject(tmp_path)
+
+
+def test_trying_whether_a_network_learns_leaves_nothing_on_it(tmp_path):
+    model = tiny_subject(tmp_path, "ibert").model
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    check_learns(model)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert not model.training
+    assert all(parameter.grad is None for parameter in model.parameters())

@@ -25,6 +25,7 @@ from heatcheck.explain.gradient import TOKENS_AT_ONCE, Points, sum_of_slopes, wi
 from heatcheck.explain.hiding import emptied
 from heatcheck.explain.pieces import fewer_at_once, in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar, held, missed
+from heatcheck.models.inputs import equally_long, regrouped
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.readout import readout_only
 from heatcheck.randomness import text_seeds
@@ -32,7 +33,12 @@ from heatcheck.randomness import text_seeds
 # What a text is without its words. pad, mask: that token in place of each word, marks stay. zero: no embedding at all,
 # the marks' neither (Wang et al. 2020).
 Baseline = Literal["pad", "mask", "zero"]
-RULES = ("gausslegendre", "riemann_left", "riemann_middle", "riemann_right", "riemann_trapezoid")  # Captum's names
+RULES = (
+    "gausslegendre",
+    "riemann_left",
+    "riemann_middle",
+    "riemann_right",
+)  # Captum's names; its trapezoids lack a step
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class IntegratedGradients:
                 f"integrated_gradients: steps {self.steps} is not between 1 and most_steps {self.most_steps}. "
                 "Change one of them."
             )
+        if self.steps == 1 and self.method != "gausslegendre":
+            raise InputError(f"integrated_gradients: {self.method} needs 2 steps or more.")
         if not self.tolerance >= 0:
             raise InputError(f"integrated_gradients: tolerance {self.tolerance} is not 0 or more.")
 
@@ -150,19 +158,19 @@ class Line:
         return Line(self.model, rows(self.batch, texts), self.scalar, *chosen)
 
     def integral(self, steps: int, method: str) -> Float[Tensor, "B T"]:
-        """The mean slope along the way, times the way: Captum's, for texts of about one length at a time."""
-        width, order = self.batch.mask.shape[1], self.batch.mask.sum(1).argsort(stable=True)
-
-        def together(index: Int[Tensor, "N"]) -> Float[Tensor, "N T"]:
-            found = self.some(order[index])._integral_at_once(steps, method)
-            return nn.functional.pad(found, (0, width - found.shape[1]))
-
+        """The mean slope along the way, times the way: Captum's, for texts of one length at a time."""
+        groups = equally_long(self.batch.mask)
         with readout_only(self.model):
-            found = over_rows(together, rows(self.batch, order), TOKENS_AT_ONCE // steps)
-        return found[order.argsort()] * self.batch.mask
+            return regrouped([self.some(group)._of_one_length(steps, method) for group in groups], groups)
 
-    def _integral_at_once(self, steps: int, method: str) -> Float[Tensor, "B W"]:
-        """Some steps at once, to be exact."""
+    def _of_one_length(self, steps: int, method: str) -> Float[Tensor, "B T"]:
+        some = lambda index: self.some(index)._some_steps_at_once(steps, method)  # noqa: E731
+        narrow = without_padding(self.batch)
+        found = over_rows(some, narrow, TOKENS_AT_ONCE)
+        missing = self.batch.mask.shape[1] - found.shape[1]
+        return nn.functional.pad(found, (0, missing)) * self.batch.mask
+
+    def _some_steps_at_once(self, steps: int, method: str) -> Float[Tensor, "B W"]:
         batch = without_padding(self.batch)
         n, width = batch.mask.shape
         explained, row = FromEmbeddings(self.model, batch, self.scalar), torch.arange(n, device=batch.mask.device)

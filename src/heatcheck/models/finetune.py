@@ -96,6 +96,7 @@ def check_learns(model: HuggingFaceModel) -> None:
     blocks of tokens. One that can be entered at its embeddings has been seen to have slopes."""
     if isinstance(model, Classifier):
         return
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}  # I-BERT keeps the range of what it saw
     try:
         with same_draws(model.network), quietly():
             model.train()._run(trial(model, model.tried[-1])).logits.sum().backward()
@@ -106,6 +107,8 @@ def check_learns(model: HuggingFaceModel) -> None:
         ) from error
     finally:
         model.eval().zero_grad()
+        for name, buffer in model.named_buffers():
+            buffer.copy_(before[name])
 
 
 def _drop_head(network: Any, loaded: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from heatcheck.batch import Batch
 from heatcheck.errors import InputError
+from heatcheck.machine import is_out_of_memory
 from heatcheck.models.entrance import end_ids, is_encoder_decoder, of_texts
 from heatcheck.models.inputs import Inputs, Windows, equally_long, regrouped
 from heatcheck.models.protocols import Kind, distribution
@@ -150,7 +151,10 @@ def same_draws(network: Any) -> Iterator[None]:
     """Inside, chance begins anew; outside, it is as if nothing had been drawn."""
     device = device_of(network)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # `torch.manual_seed` would set those of all devices
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(0)
         yield
 
 
@@ -176,8 +180,12 @@ def shortest(model: HuggingFaceModel) -> int:
     """How many tokens it has to be given: CANINE makes one position of four characters. Shorter texts get padding."""
     for width in range(1, LEAST + 1):
         model.shortest = width
-        with contextlib.suppress(Exception):  # networks fail in ways of their own
+        try:
             model._run(trial(model).at(torch.tensor([[0]]), torch.tensor([[0]])))
+        except Exception as error:  # networks fail in ways of their own
+            if is_out_of_memory(error):
+                raise
+        else:
             return width
     return 1
 
@@ -218,6 +226,8 @@ def padding_side(model: HuggingFaceModel) -> Side:
             if all(_stays(model, words) for words in model.tried):
                 return side
         except Exception as error:  # one that wants its padding elsewhere may fail in any way
+            if is_out_of_memory(error):
+                raise
             failed.append(error)
     if len(failed) == len(sides):
         raise failed[-1]

@@ -140,7 +140,9 @@ def _model(network: Any, **settings: Any) -> tuple[HuggingFaceModel, str]:
             return HuggingFaceClassifier(network, **settings), ""
         except Exception as error:  # networks fail in ways of their own
             if is_out_of_memory(error):
-                raise
+                raise InputError(
+                    f"{type(network).__name__} does not fit into memory. Use --device cpu, or a larger machine."
+                ) from error
             why = first_line(error).partition(". ")[0].rstrip(".")
         try:
             return HuggingFacePredictor(network, **settings), why

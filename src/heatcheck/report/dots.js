@@ -51,10 +51,10 @@ function makeReadable(node, lines) {
 // Round steps that hold all values.
 function ticksOver(values, least = 4) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const step = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1].find((one) => (high - low) / one <= least + 1) ?? 1;
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1].find((one) => (high - low) / one <= least + 1) ?? 1;
   const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)];
   const count = Math.max(1, last - first);
-  return Array.from({ length: count + 1 }, (_, index) => Number(((first + index) * step).toFixed(3)));
+  return Array.from({ length: count + 1 }, (_, index) => Number(((first + index) * step).toFixed(2)));
 }
 
 // `steps`: about how many ticks there is room for, if numbers are long.

@@ -9,6 +9,7 @@ from heatcheck.findings import Number
 from heatcheck.method_names import method_name
 from heatcheck.report.figures import NONE
 from heatcheck.report.markup import Markup, tag
+from heatcheck.results import ALL_METHODS
 from heatcheck.verdict_checks import STEADY
 
 MOST_CARDS = 9  # three rows of them; where there are more, those of the methods become a table
@@ -17,6 +18,7 @@ QUESTIONS = {
     "repeatability": "says the same again",
     "randomisation": "notices a model that forgot",
 }
+TOGETHER = (STEADY, ALL_METHODS)  # subjects of findings on several methods, which stay cards
 SYMBOLS = {"passes": ("passes", "✓"), "fails": ("fails", "✕")}
 
 Finding = dict[str, Any]
@@ -26,7 +28,7 @@ def of_methods(findings: Sequence[Finding]) -> list[Finding]:
     """Those about one method each; of few findings none, which fit as cards."""
     if len(findings) <= MOST_CARDS:
         return []
-    return [f for f in findings if f.get("experiment") in QUESTIONS and f.get("subject") != STEADY]
+    return [f for f in findings if f.get("experiment") in QUESTIONS and f.get("subject") not in (None, *TOGETHER)]
 
 
 def table(findings: Sequence[Finding]) -> Markup | None:
@@ -54,7 +56,7 @@ def _cell(finding: Finding | None) -> Markup:
     outcome = str(finding.get("outcome"))
     mark = tag("span", symbol, class_="symbol", aria_hidden="true")
     value = finding.get("value")
-    number = "" if value is None else f" {Number(value):.2f}"
+    number = f" {Number(value):.2f}" if isinstance(value, int | float) else ""
     return tag(
         "td", tag("span", mark, outcome, class_=f"outcome {kind}"), number, title=str(finding.get("finding", ""))
     )
