@@ -11,8 +11,9 @@ from heatcheck.batch import Example
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
 from heatcheck.experiments.randomisation import RandomisationConfig, randomisation, stages
-from heatcheck.explain import audited
+from heatcheck.explain import EXPLAINERS, audited
 from heatcheck.explain.types import probability_of_prediction
+from heatcheck.models import entrance
 from heatcheck.models.by_ids import HuggingFacePredictor
 from heatcheck.models.finetune import check_learns
 from heatcheck.models.given import subject_of
@@ -154,12 +155,27 @@ def test_a_model_of_several_languages_has_to_say_which(tmp_path, monkeypatch):
         subject_of((network, tiny_tokenizer("roberta")))
 
 
-def test_an_encoder_decoder_is_not_run_by_ids():
-    """MVP scales its embeddings behind the table; by ids it would want equally many ends in all texts."""
+def test_an_encoder_decoder_is_not_run_by_ids(monkeypatch):
+    """By ids it would want equally many ends in all texts. Here it says something else of embeddings."""
     config = MvpConfig(**OF_BART, decoder_start_token_id=3, vocab_size=len(VOCABULARY), pad_token_id=0)
     network = transformers.MvpForSequenceClassification(config)
+    monkeypatch.setattr(entrance, "scale", lambda half: 1.0)
     with pytest.raises(InputError, match=r"MvpFor\w+, an encoder-decoder, cannot be entered at .* black box"):
         subject_of((network, tiny_tokenizer("bart")))
+
+
+def test_mvp_is_entered_behind_the_scale_of_its_embeddings(tmp_path, monkeypatch):
+    monkeypatch.setitem(OTHERS, "mvp", ("MvpConfig", {**OF_BART, "decoder_start_token_id": 3}))
+    subject = tiny_subject(tmp_path, "mvp", ("a", "b", "c"))
+    assert isinstance(subject.model, HuggingFaceClassifier)
+    example = Example("one", "good film not sad", 0)
+    (batch,) = subject.batches([example], 1)
+    with torch.no_grad():
+        own = subject.model.network(input_ids=batch.token_ids).logits
+        torch.testing.assert_close(subject.model.predict(batch), own)
+    check_model(subject)
+    found = EXPLAINERS["deep_lift"].explain(subject.model, batch, probability_of_prediction(subject.model, batch))
+    assert float(found.delta) < 1e-3
 
 
 def test_a_loaded_model_comes_back_as_it_was(tmp_path):

@@ -55,12 +55,13 @@ def entered(network: Any, inputs: Inputs) -> Iterator[dict[str, Tensor]]:
     first, *_, last = 2 * tables(network)  # the encoder's and the decoder's
 
     def encoder(module: Any, args: Any, given: dict[str, Any]) -> Any:
-        return args, {**given, "input_ids": None, "inputs_embeds": inputs.embeddings[..., : first.embedding_dim]}
+        entering = inputs.embeddings[..., : first.embedding_dim] * scale(module)
+        return args, {**given, "input_ids": None, "inputs_embeds": entering}
 
     def decoder(module: Any, args: Any, given: dict[str, Any]) -> Any:
         before = inputs.embeddings[:, :-1, -last.embedding_dim :]
         shifted = torch.cat([last(given["input_ids"][:, :1]), before], dim=1)
-        return args, {**given, "input_ids": None, "inputs_embeds": shifted}
+        return args, {**given, "input_ids": None, "inputs_embeds": shifted * scale(module)}
 
     entries = zip(halves(network), (encoder, decoder), strict=True)
     hooks = [half.register_forward_pre_hook(enter, with_kwargs=True) for half, enter in entries]
@@ -69,6 +70,11 @@ def entered(network: Any, inputs: Inputs) -> Iterator[dict[str, Tensor]]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def scale(half: Any) -> float:
+    """What MVP multiplies the embeddings of ids by, behind its table; all others do so in the table, if at all."""
+    return float(getattr(half, "embed_scale", 1.0))
 
 
 def where_to_read(config: Any, inputs: Inputs) -> Int[Tensor, "B T"]:
