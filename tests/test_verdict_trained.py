@@ -13,7 +13,7 @@ import pytest
 from heatcheck.findings import Estimate, Finding
 from heatcheck.report.measures import measure
 from heatcheck.report.verdict import _strip
-from heatcheck.results import Score
+from heatcheck.results import ON_DEV, Score
 from heatcheck.verdict import TESTS, verdict
 from heatcheck.verdict_adversaries import as_in_verdict, best_liar
 from heatcheck.verdict_checks import RANDOMISED, REPEATED
@@ -216,6 +216,20 @@ def test_the_best_liar_can_be_asked_for_and_is_the_verdicts() -> None:
     assert as_in_verdict({("seed 1", 0.0): 0.1, ("seed 1", 1.0): 0.2}, moved) == ("seed 1", 1.0)  # nobody far: farthest
 
 
+def test_which_liar_is_judged_is_decided_on_dev_texts() -> None:
+    rows = adversary((0.0, 0.02, 0.1), (0.01, 0.2, 0.5), (0.1, 0.15, 0.6))
+    by_dev = {0.0: 0.02, 0.01: 0.1, 0.1: 0.3}
+    rows += [
+        Score(
+            "trained_adversary_tvd", tvd, "attention", "trained adversary", statistic=ON_DEV, setting="seed 50", at=at
+        )
+        for at, tvd in by_dev.items()
+    ]
+    finding = one(*rows)
+    assert finding.finding.startswith("The best liar by dev texts (λ = 0.01) has its attention at a mean JSD of 0.50")
+    assert finding.value == pytest.approx(0.18)  # its price on the texts under test
+
+
 def attefa(*relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:
     """An adversary for each value."""
     overall = fmean(relative)
@@ -243,6 +257,15 @@ def test_one_liar_is_enough_whatever_the_others_do() -> None:
     assert (finding.outcome, finding.value) == ("fails", 0.02)
     assert "The best of 4 adversaries (seed 3)" in finding.finding
     assert one(*attefa(1.0, 0.7, 0.8)).outcome == "passes"
+
+
+def test_which_attack_is_judged_is_decided_on_dev_texts() -> None:
+    rows = attefa(0.2, 0.3, half=0.01)
+    for seed, tvd in (("seed 1", 0.5), ("seed 2", 0.1)):
+        for name, value in (("attefa_tvd", tvd), ("attefa_jsd", 0.6)):
+            rows.append(Score(name, value, "base", seed, statistic=ON_DEV))
+    finding = one(*rows)
+    assert "The best of 2 adversaries by dev texts (seed 2) has 0.30" in finding.finding
 
 
 def test_an_adversary_without_a_value_does_not_hide_the_others() -> None:

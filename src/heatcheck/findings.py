@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from heatcheck.method_names import with_names
+from heatcheck.results import ON_DEV
 
 LN2 = math.log(2)  # the largest JSD
 FEWEST = 10  # texts that can carry a verdict
@@ -195,6 +196,12 @@ class Mean(NamedTuple):
 def over_all_texts(scores: pd.DataFrame) -> pd.DataFrame:
     """The means of all classes together."""
     return scores[(scores["statistic"] == "mean") & scores["example_id"].isna() & scores["group"].isna()]
+
+
+def on_dev(scores: pd.DataFrame, measure: str, *columns: str) -> dict[tuple[Any, ...], float]:
+    """The means over dev texts, by the columns that tell trained models apart."""
+    rows = scores[(scores["statistic"] == ON_DEV) & (scores["measure"] == measure)]
+    return {tuple(row[column] for column in columns): float(row["value"]) for _, row in rows.iterrows()}
 
 
 def means_of(means: pd.DataFrame, measure: str) -> list[Mean]:

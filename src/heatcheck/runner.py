@@ -93,7 +93,7 @@ def _carry_out(
     notes += read_notes({name.removeprefix(EXPLAIN): folders for name, folders in shards.items() if EXPLAIN in name})
     progress.task("tables", 1)
     with FileLock(store.root / ".tables.lock"):  # two processes may do the same run
-        write_tables(out, shards, subject.labels, origin, configs)
+        write_tables(out, shards, subject.labels, origin, configs, work.trained)
         description = _describe(request, data, subject, examples, model_folder)
         over_all = aggregates(out)
         notes += [sentence for sentence in _in_hindsight(out, over_all, configs) if sentence]

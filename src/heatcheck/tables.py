@@ -19,7 +19,7 @@ from heatcheck.experiments.ranking import marked, twins, unranked
 from heatcheck.experiments.repeatability import samples_needed
 from heatcheck.experiments.summary import SUMMARISED, summarise, summarise_performance
 from heatcheck.experiments.trained.conclusions import Texts
-from heatcheck.experiments.trained.models import PREDICTED
+from heatcheck.experiments.trained.models import PREDICTED, Trained
 from heatcheck.results import TABLES, Origin, Score
 
 EXPLAIN = "explain "
@@ -31,6 +31,7 @@ def write_tables(
     labels: tuple[str, ...],
     origin: Origin,
     configs: Mapping[str, Any],
+    trained: Trained,
 ) -> None:
     folders = [folder for found in shards.values() for folder in found]
     _concatenate(out / "examples.parquet", (pq.read_table(f / "examples.parquet") for f in folders), "examples")
@@ -46,7 +47,7 @@ def write_tables(
         if len(values):
             why = in_agreement if name == "agreement" else reasons
             rows = list(marked(summarise(values[values["measure"] != PREDICTED], seed=origin.seed), why))
-            rows += list(_concluded(name, values, out, labels, origin.seed, configs))
+            rows += list(_concluded(name, values, out, labels, origin.seed, configs, trained))
             if name == "repeatability":
                 rows += list(samples_needed(pd.DataFrame([vars(row) for row in rows])))
             experiment = "explain" if name.startswith(EXPLAIN) else name
@@ -76,14 +77,21 @@ def _once(shards: Mapping[str, Sequence[Path]]) -> Iterator[pa.Table]:
 
 
 def _concluded(
-    name: str, values: pd.DataFrame, out: Path, labels: tuple[str, ...], seed: int, configs: Mapping[str, Any]
+    name: str,
+    values: pd.DataFrame,
+    out: Path,
+    labels: tuple[str, ...],
+    seed: int,
+    configs: Mapping[str, Any],
+    trained: Trained,
 ) -> Iterator[Score]:
     """What an experiment says of all texts together, beyond means."""
     conclude = EXPERIMENTS[name].conclude if name in EXPERIMENTS else None
     if conclude is not None:
         examples = pq.read_table(out / "examples.parquet", columns=["example_id", "label"]).to_pandas()
         truth = examples.set_index("example_id")["label"].map(labels.index)
-        yield from conclude(Texts(values, truth, labels, seed), configs[name])
+        reached = {name: trained.reached(name) for name in trained.folders}
+        yield from conclude(Texts(values, truth, labels, seed, reached), configs[name])
 
 
 def _values(folders: Sequence[Path]) -> pd.DataFrame:

@@ -16,6 +16,9 @@ section 4; Amini & Kosseim 2022)
   moved attention (mean JSD below 0.1; the lowest in paper 3 is 0.39), nor where the model says nearly the same to every
   text, so that one who has read nothing is within 0.05 of it.
 
+Which of several adversaries is the best is decided on dev texts, and judged on others: the luckiest of many on the very
+texts that judge it would seem better than it is. (Runs of before have no numbers of dev texts.)
+
 An adversary that was found proves that it exists; that none was found is no proof. No torch here.
 """
 
@@ -23,11 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from heatcheck.findings import FEWEST, Estimate, Finding, Mean, means_of, over_all_texts, unsure
+from heatcheck.findings import FEWEST, LN2, Estimate, Finding, Mean, means_of, on_dev, over_all_texts, unsure
 from heatcheck.results import ALL_SEEDS
 
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
@@ -40,8 +43,7 @@ VARIED = 0.05
 
 
 def judge_adversaries(scores: pd.DataFrame) -> list[Finding]:
-    means = over_all_texts(scores)
-    return [*_price(means), *_faithful(means)]
+    return [*_price(scores), *_faithful(scores)]
 
 
 class Liar(NamedTuple):
@@ -52,6 +54,7 @@ class Liar(NamedTuple):
     jsd: Estimate
     tvd: Estimate
     honest: Estimate | None
+    price_on_dev: float | None
 
     @property
     def written(self) -> str:
@@ -62,6 +65,12 @@ class Liar(NamedTuple):
     @property
     def price(self) -> Estimate:
         return self.tvd if self.honest is None else self.tvd - self.honest
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """The best liar has the lowest: one that learned, if there is one; of two that did not, the difference may be
+        anything."""
+        return not self.learned, self.price.value if self.price_on_dev is None else self.price_on_dev
 
     @property
     def learned(self) -> bool:
@@ -80,13 +89,14 @@ Adversaries = Mapping[Key, Estimate]
 def best_liar(scores: pd.DataFrame) -> Liar | None:
     """The adversary that the verdict is about."""
     means = over_all_texts(scores)
-    return _best(_liars(_adversaries(means, "jsd"), _adversaries(means, "tvd"), _far(means)))
+    moved, moved_on_dev = _adversaries(means, "tvd"), on_dev(scores, "trained_adversary_tvd", "setting", "at")
+    return _best(_liars(_adversaries(means, "jsd"), moved, _far(means), moved_on_dev))
 
 
 def as_in_verdict(apart: Mapping[Key, float], moved: Mapping[Key, float]) -> Key:
     """Which one the verdict would be about, by mean JSD and TVD of other texts; the farthest, if none is far."""
     jsds, tvds = ({key: Estimate(x, x, x, FEWEST) for key, x in means.items()} for means in (apart, moved))
-    liar = _best(_liars(jsds, tvds, FAR))
+    liar = _best(_liars(jsds, tvds, FAR, {}))
     return (liar.name, liar.at) if liar else max(apart, key=lambda key: apart[key])
 
 
@@ -108,24 +118,25 @@ def _far(means: pd.DataFrame) -> float:
     return max([FAR, *(m.found.high for m in means_of(means, "seed_jsd") if m.reference != ALL_SEEDS)])
 
 
-def _liars(apart: Adversaries, moved: Adversaries, far: float) -> list[Liar]:
+def _liars(apart: Adversaries, moved: Adversaries, far: float, on_dev: Mapping[Any, float]) -> list[Liar]:
+    price = {(name, at): tvd - on_dev.get((name, 0.0), 0.0) for (name, at), tvd in on_dev.items()}
     return [
-        Liar(name, at, jsd, moved[name, at], moved.get((name, 0.0)))
+        Liar(name, at, jsd, moved[name, at], moved.get((name, 0.0)), price.get((name, at)))
         for (name, at), jsd in apart.items()
         if at and jsd.low > far and (name, at) in moved
     ]
 
 
 def _best(liars: list[Liar]) -> Liar | None:
-    """One that learned, if there is one: of two that did not, the difference may be anything."""
-    return min(liars, key=lambda liar: (not liar.learned, liar.price.value), default=None)
+    return min(liars, key=lambda liar: liar.order, default=None)
 
 
-def _price(means: pd.DataFrame) -> Iterator[Finding]:
+def _price(scores: pd.DataFrame) -> Iterator[Finding]:
+    means = over_all_texts(scores)
     apart, far = _adversaries(means, "jsd"), _far(means)
     if not apart:
         return
-    liar = _best(_liars(apart, _adversaries(means, "tvd"), far))
+    liar = best_liar(scores)
     uninformed = [m.found for m in means_of(means, "trained_adversary_uninformed_tvd")]
     if uninformed and uninformed[0].value < VARIED:
         yield _nothing_to_imitate(uninformed[0])
@@ -173,7 +184,8 @@ def _cheapest(liar: Liar) -> Finding:
         "trained_adversary",
         outcome,
         QUESTION,
-        f"The best liar ({liar.written}) has its attention at a mean JSD of {liar.jsd}, of at most 0.69, and moves "
+        f"The best liar{'' if liar.price_on_dev is None else ' by dev texts'} ({liar.written}) has its attention at a "
+        f"mean JSD of {liar.jsd}, of at most 0.69, and moves "
         f"the output by {liar.tvd.written(3)}: {than} (TVD, {price.n:,} texts).",
         meaning,
         "trained_adversary_price",
@@ -241,6 +253,13 @@ class Attack(NamedTuple):
     relative: Estimate
     jsd: float
     published: float | None
+    on_dev: float | None  # AtteFa there
+
+    @property
+    def order(self) -> tuple[bool, float, float]:
+        """The best attack has the lowest. One that hardly moved attention comes last."""
+        chosen_by = self.relative.value if self.on_dev is None else self.on_dev
+        return self.jsd < MOVED, chosen_by, self.published or 0.0
 
     def __str__(self) -> str:
         return f"{self.seed}, against " + ("this model" if self.base == "base" else f"the model of {self.base}")
@@ -249,19 +268,22 @@ class Attack(NamedTuple):
 FAITHFUL = "Is attention tied to the output (AtteFa)?"
 
 
-def _faithful(means: pd.DataFrame) -> Iterator[Finding]:
+def _faithful(scores: pd.DataFrame) -> Iterator[Finding]:
+    means = over_all_texts(scores)
     if not (means["measure"] == "attefa").any():
         return
     published = next(
         (m for m in means_of(means, "attefa") if (m.reference, m.setting) == (ALL_SEEDS, "published")), None
     )
-    attacks = _attacks(means)
+    attacks = _attacks(means, _attefa_on_dev(scores))
     if not attacks:
         yield _no_attefa(means)
         return
-    best = min(attacks, key=lambda a: (a.jsd < MOVED, a.relative.value, a.published or 0.0))
+    best = min(attacks, key=lambda attack: attack.order)
     outcome, meaning = _tied(best, [m.found.value for m in means_of(means, "attefa_uninformed_tvd")])
-    which = "The adversary" if len(attacks) == 1 else f"The best of {len(attacks)} adversaries"
+    which = "The adversary"
+    if len(attacks) > 1:
+        which = f"The best of {len(attacks)} adversaries" + ("" if best.on_dev is None else " by dev texts")
     named = str(best) if len({attack.base for attack in attacks}) > 1 else best.seed
     yield Finding(
         "attefa",
@@ -283,7 +305,12 @@ def _published(mean: Mean | None) -> str:
     return f"AtteFa is {mean.found} as published."
 
 
-def _attacks(means: pd.DataFrame) -> list[Attack]:
+def _attefa_on_dev(scores: pd.DataFrame) -> dict[tuple[Any, ...], float]:
+    moved, apart = (on_dev(scores, f"attefa_{what}", "subject", "reference") for what in ("tvd", "jsd"))
+    return {key: tvd / (apart[key] / LN2) for key, tvd in moved.items() if apart[key] > 0}
+
+
+def _attacks(means: pd.DataFrame, on_dev: Mapping[tuple[Any, ...], float]) -> list[Attack]:
     distances = {(m.subject, m.reference): m.found.value for m in means_of(means, "attefa_jsd")}
     found = means_of(means, "attefa")
     published = {(m.subject, m.reference): m.found.value for m in found if m.setting == "published"}
@@ -294,6 +321,7 @@ def _attacks(means: pd.DataFrame) -> list[Attack]:
             m.found,
             distances[m.subject, m.reference],
             published.get((m.subject, m.reference)),
+            on_dev.get((m.subject, m.reference)),
         )
         for m in found
         if m.setting == "relative" and (m.subject, m.reference) in distances

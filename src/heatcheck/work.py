@@ -122,11 +122,15 @@ class Work:
         for name in methods_of(self.configs):
             explained[name] = list(self._explain(name))
             yield f"explain {name}", explained[name]
-        trained = Trained(self._train(), self.subject.device, self.subject.spec)
-        if trained.folders:
+        if self.trained.folders:
             yield "other models", []
         for name in self.configs:
-            yield name, list(self._measure(name, explained, trained))
+            yield name, list(self._measure(name, explained))
+
+    @functools.cached_property
+    def trained(self) -> Trained:
+        """Trained when they are first asked for."""
+        return Trained(self._train(), self.subject.device, self.subject.spec)
 
     def _train(self) -> dict[str, Path]:
         """All models that some experiment needs, each once."""
@@ -174,12 +178,12 @@ class Work:
 
         yield from self._steps("explain", name, settings, rows, EXPLAIN_SHARD, lambda f: write_notes(f, notes))
 
-    def _measure(self, name: str, explained: Mapping[str, list[Path]], trained: Trained) -> Iterator[Path]:
+    def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
         config = self.configs[name]
         size = EXPLAIN_SHARD if experiment.explained or experiment.slow else SHARD
 
-        needed = self._needed(experiment, config, trained)
+        needed = self._needed(experiment, config)
 
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
             if not experiment.explained:
@@ -193,20 +197,21 @@ class Work:
         settings = {"revision": experiment.revision, "config": asdict(config), "files": read}
         settings |= packages(getattr(config, "methods", ()))
         if experiment.models is not None:
-            jobs = experiment.models(self.subject, config, trained.folders)
-            settings["trained"] = {job.name: trained.folders[job.name].name for job in jobs}
+            folders = self.trained.folders
+            jobs = experiment.models(self.subject, config, folders)
+            settings["trained"] = {job.name: folders[job.name].name for job in jobs}
         if experiment.prepare is not None:
             settings["prepared_of"] = examples_fingerprint(self.examples)
         if experiment.explained:
             settings["explained"] = [folder.name for method in config.methods for folder in explained[method]]
         yield from self._steps(name, name.replace("_", " "), settings, rows, size)
 
-    def _needed(self, experiment: Experiment, config: Any, trained: Trained) -> Callable[[], dict[str, Any]]:
+    def _needed(self, experiment: Experiment, config: Any) -> Callable[[], dict[str, Any]]:
         """What all steps of an experiment are handed alike. Made once, and only if a step is not there yet."""
 
         @functools.cache
         def needed() -> dict[str, Any]:
-            found: dict[str, Any] = {} if experiment.models is None else {"trained": trained}
+            found: dict[str, Any] = {} if experiment.models is None else {"trained": self.trained}
             if experiment.prepare is not None:
                 found["prepared"] = experiment.prepare(self.subject, self.examples, config)
             return found

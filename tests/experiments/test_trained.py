@@ -40,6 +40,7 @@ from heatcheck.models.loading import load_subject
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.training import train
+from heatcheck.results import ON_DEV
 from tests.toys import small_subject, write_reviews
 
 RECIPE = Recipe(epochs=4, vectors="none", learning_rate=0.01)
@@ -151,6 +152,19 @@ def test_distances_are_those_of_the_models_that_the_run_trained(tested):
             for _, model in by_model:
                 values = model.set_index("example_id").value.loc[[text.id for text in texts]].to_numpy()
                 assert np.abs(np.array(known) - values).max(1).min() < 1e-5
+
+
+def test_what_every_adversary_reached_on_dev_texts_is_there(tested):
+    """By it a verdict chooses among them."""
+    files = (tested.folder / "steps").glob("training-*/reached.json")
+    reached = sorted(json.loads(file.read_text())["tvd"] for file in files)
+    found = {name: over_all(tested, f"{name}_tvd", statistic=ON_DEV) for name in ("attefa", "trained_adversary")}
+    assert set(zip(found["attefa"].subject, found["attefa"].reference, strict=True)) == {
+        (base, f"seed {seed}") for base in ("base", "seed 1") for seed in (1, 2)
+    }
+    assert len(found["trained_adversary"]) == 4
+    assert set(pd.concat(found.values()).value) <= set(reached)
+    assert set(pd.concat(found.values()).n) == {tested.description["dataset"]["sizes"][DEV]}
 
 
 def test_f1_is_that_of_the_models_own_predictions(tested):

@@ -17,6 +17,7 @@ value where the JSD is below 1e-6.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +130,8 @@ def faithfulness(texts: Texts, config: AtteFaConfig) -> Iterator[Score]:
     """AtteFa of every base and adversary; over all of them the mean, and the standard deviation by its source. `n` is
     the number of texts that count: those that the base gets right, or all."""
     yield from texts.f1_rows("attefa_f1")
+    for base, seed in itertools.product(bases(config), config.seeds):
+        yield from texts.dev_rows(liar(base, seed), "attefa", base, f"seed {seed}")
     moved, apart, uninformed = (
         texts.values(measure, ["subject", "reference"])
         for measure in ("attefa_tvd", "attefa_jsd", "attefa_uninformed_tvd")

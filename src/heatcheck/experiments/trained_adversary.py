@@ -218,6 +218,11 @@ def _shown(config: AdversaryConfig, trained: Trained) -> tuple[str, str]:
 def price_of_lying(texts: Texts, config: AdversaryConfig) -> Iterator[Score]:
     """F1 of each adversary; the area under the curve of TVD over JSD; the best F1 at a JSD above 0.4."""
     yield from texts.f1_rows("trained_adversary_f1")
+    for weight, seed, number in itertools.product(config.lambdas, config.seeds, range(config.apart)):
+        yield from texts.dev_rows(
+            adversary_name(weight, seed, number), "trained_adversary", "attention", "trained adversary",
+            setting=setting_name(seed, number), at=weight,
+        )  # fmt: skip
     moved = texts.values("trained_adversary_tvd", ["setting", "at"])
     apart = texts.values("trained_adversary_jsd", ["setting", "at"])
     areas: dict[str, dict[str, Float[ndarray, "R"]]] = {HEIGHT: {}, AREA: {}}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from heatcheck.experiments.summary import f1_of
 from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.measure.intervals import Interval
 from heatcheck.measure.resampling import balanced_accuracies, drawn_texts, f1_scores, interval
-from heatcheck.results import Score
+from heatcheck.results import ON_DEV, Score
 
 
 class Table(NamedTuple):
@@ -35,6 +35,7 @@ class Texts:
     truth: pd.Series  # class by number, by text
     labels: tuple[str, ...]
     seed: int
+    reached: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by trained model, on dev texts
 
     @cached_property
     def names(self) -> list[str]:
@@ -79,6 +80,25 @@ class Texts:
     def f1_rows(self, measure: str) -> Iterator[Score]:
         for (name, at), values in self.f1.items():
             yield self.score(measure, values, name, setting=self.averaging, at=at)
+
+    def dev_rows(
+        self,
+        model: str,
+        measure: str,
+        subject: str,
+        reference: str,
+        *,
+        setting: str | None = None,
+        at: float | None = None,
+    ) -> Iterator[Score]:
+        """How far a trained model is from its base on dev texts, which decide which of several a verdict is about."""
+        reached = self.reached.get(model, {})
+        for what in ("jsd", "tvd"):
+            if what in reached:
+                yield Score(
+                    f"{measure}_{what}", reached[what], subject, reference, statistic=ON_DEV, setting=setting, at=at,
+                    n=reached.get("texts", 0),
+                )  # fmt: skip
 
     def score(
         self,

@@ -68,11 +68,15 @@ class Trained:
 
     def __getitem__(self, name: str) -> Twin:
         if name not in self._loaded:
-            folder = self.folders[name]
-            file = folder / REACHED
-            reached = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}  # guided: not compared
-            self._loaded[name] = Twin(load_subject(trained_by(self.spec, folder), self.device), reached)
+            subject = load_subject(trained_by(self.spec, self.folders[name]), self.device)
+            self._loaded[name] = Twin(subject, self.reached(name))
         return self._loaded[name]
+
+    def reached(self, name: str) -> Mapping[str, Any]:
+        """Of a model that was compared with another one; a guided one was not."""
+        file = self.folders[name] / REACHED
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self.folders
@@ -115,7 +119,7 @@ def write_reached(
     beside = {name: _heads_beside(subject, other, examples) for name, other in (others or {}).items()}
     reached = {
         "tvd": float(torch.cat(moved).mean()), "jsd": far, "heads": heads.tolist(), "heads_beside": beside,
-        "constant": constant,
+        "constant": constant, "texts": len(examples),
     }  # fmt: skip
     write_json(folder / REACHED, reached)
 
