@@ -91,6 +91,20 @@ def test_maps_are_rows_of_weights_in_the_texts_own_positions(tmp_path, family):
         assert float(maps.triu(1).abs().max()) == 0
 
 
+def test_maps_of_a_network_that_refuses_another_attention_are_those_that_it_used(tmp_path, monkeypatch, capfd):
+    """Asked for weights in the attention that it has, Falcon would let every token look ahead."""
+    monkeypatch.setitem(OTHERS, "falcon", ("FalconConfig", {**SIZES, "bos_token_id": 2, "eos_token_id": 3}))
+    model = (subject := tiny_subject(tmp_path, "falcon")).model
+    (batch,) = subject.batches(random_examples(5), 8)
+    with torch.no_grad():
+        logits, maps = model.logits_and_maps(model.embed(batch), batch)
+        torch.testing.assert_close(logits, model.predict(batch), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(maps.sum(-1), batch.mask[:, None, None].expand(maps.shape[:-1]).float())
+    assert float(maps.triu(1).abs().max()) == 0
+    assert model.network.config._attn_implementation == "sdpa"
+    assert "does not support" not in capfd.readouterr().err
+
+
 def test_maps_of_a_model_in_training_are_those_before_dropout(tmp_path, family):
     subject = tiny_subject(tmp_path, family)
     (batch,) = subject.batches(random_examples(5), 8)

@@ -17,6 +17,7 @@ from heatcheck.errors import InputError
 from heatcheck.models.entrance import embedded, entered, is_encoder_decoder
 from heatcheck.models.inputs import Inputs, padding_first, regrouped
 from heatcheck.models.network import HuggingFaceModel, check_answer, trial
+from heatcheck.models.quiet import quietly
 from heatcheck.models.softmax import Tap
 
 
@@ -126,11 +127,19 @@ def eager_attention(network: Any) -> Iterator[None]:
     if before == "eager" or before.startswith("heatcheck"):
         yield
         return
-    network.set_attn_implementation("eager")
+    _set_attention(network, "eager")
     try:
         yield
     finally:
-        network.set_attn_implementation(before)
+        _set_attention(network, before)
+
+
+def _set_attention(network: Any, implementation: str) -> None:
+    """Falcon refuses to be set, with a warning, and yet asks its config as it runs."""
+    with quietly():
+        network.set_attn_implementation(implementation)
+    if network.config._attn_implementation != implementation:
+        network.config._attn_implementation = implementation
 
 
 def reads_one(model: HuggingFaceClassifier) -> bool:
