@@ -351,7 +351,7 @@ def report(
 @command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="data, experiments, explainers, encoders, attentions, weightings or pairings.")
+        str, typer.Argument(help="data, mock, experiments, explainers, encoders, attentions, weightings or pairings.")
     ] = "",
 ) -> None:
     """What is available."""
@@ -461,6 +461,7 @@ def _reading(model: str | None, flags: ReadingFlags, windows: bool) -> Any:
 
 
 def _catalogue() -> dict[str, dict[str, str]]:
+    from heatcheck.data.mock import SETTINGS
     from heatcheck.data.sources import SOURCES
     from heatcheck.experiments import EXPERIMENTS
     from heatcheck.explain import EXPLAINERS
@@ -469,6 +470,7 @@ def _catalogue() -> dict[str, dict[str, str]]:
 
     return {
         "data": SOURCES,
+        "mock": {**SETTINGS, "for example": 'mock-5(place="start", noise=1)'},
         "experiments": {name: f"{e.question} ({e.source})" for name, e in EXPERIMENTS.items()},
         "explainers": {name: method.about for name, method in {**EXPLAINERS, **plugins(EXPLAINERS)}.items()},
         "encoders": ENCODERS,

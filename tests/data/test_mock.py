@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from heatcheck.batch import Example, Span
 from heatcheck.data.dataset import Dataset, examples_fingerprint
 from heatcheck.data.fillers import NEUTRAL, SOMETHING, fillers
 from heatcheck.data.lexicon import packaged_lexicon, read_lexicon
-from heatcheck.data.mock import INFORMATIVE, load_mock
+from heatcheck.data.mock import INFORMATIVE, SETTINGS, Mock, load_mock
 from heatcheck.data.packaged_vectors import open_packaged
 from heatcheck.data.sources import SOURCES, is_named, load
 from heatcheck.data.vocabulary import build
@@ -232,9 +233,9 @@ def test_evidence_counts_in_fingerprints_only_where_there_is_some():
 
 def test_the_list_of_sources():
     assert list(INFORMATIVE) == [name for name in SOURCES if name.startswith("mock-")]
-    assert SOURCES["mock-10"] == (
-        'paper 3: made texts of 50 to 100 words, deciding words: 10; settings: mock-10(place="start", ...)'
-    )
+    assert SOURCES["mock-10"] == "paper 3: made texts of 50 to 100 words, deciding words: 10"
+    listed = [name for names in SETTINGS for name in names.split(", ")]
+    assert listed == [field.name for field in fields(Mock)][1:]
     assert is_named("mock-1(place='end')")
     assert not is_named("mock-3")
 

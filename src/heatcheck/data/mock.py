@@ -86,14 +86,25 @@ class Mock:
         return math.floor(self.noise * self.planted(length) + 1e-9)
 
 
+SETTINGS = {  # for lists: every field of Mock but how many words decide
+    "place": "where the deciding words stand: scattered (default), start, middle or end",
+    "strength": "words of VADER's list: any (default), strong or weak",
+    "filler": f"how many different words the rest is drawn from: 1 (default) to {MOST_FILLERS:,}",
+    "classes": "bands of VADER's valence, or one list of --words for each: 2 by default",
+    "noise": "for each deciding word so many of every other class: 0 by default, below 1 where place is scattered",
+    "pair": "True: two texts, and the label says whether they are of one class",
+    "shortest, longest": "words of a text: 50 and 100 by default",
+    "train, dev, test": "numbers of texts: 8000, 1000 and 1000 by default",
+}
+
+
 def about(name: str) -> str:
     """For lists of data.
 
     >>> about("mock-3q")
-    'paper 3: made texts of 50 to 100 words, deciding words: 75%; settings: mock-3q(place="start", ...)'
+    'paper 3: made texts of 50 to 100 words, deciding words: 75%'
     """
-    many = said(INFORMATIVE[name])
-    return f'paper 3: made texts of 50 to 100 words, deciding words: {many}; settings: {name}(place="start", ...)'
+    return f"paper 3: made texts of 50 to 100 words, deciding words: {said(INFORMATIVE[name])}"
 
 
 def said(informative: int | float) -> str:
