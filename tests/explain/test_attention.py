@@ -23,6 +23,7 @@ from heatcheck.explain.attention import (
 from heatcheck.explain.method import Method
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
 from heatcheck.explain.value_zeroing import ValueZeroing
+from heatcheck.models.heads import attended
 from heatcheck.models.huggingface import eager_attention
 from heatcheck.models.protocols import AttentiveClassifier
 from heatcheck.models.uniform import impose_uniform_attention
@@ -410,15 +411,19 @@ def test_two_attended_texts_both_have_scores(weighting):
     torch.testing.assert_close(scores(AttentionXGradient(), model, batch), expected, atol=1e-7, rtol=1e-4)
 
 
-@pytest.mark.parametrize("method", [AttentionWeights(), Rollout(), Flow()], ids=lambda m: type(m).__name__)
-def test_what_is_not_a_weight_is_not_taken_for_one(method, monkeypatch):
+def test_what_is_not_a_weight_is_not_taken_for_one(tmp_path, monkeypatch):
     """SqueezeBERT gives its scores from before the softmax."""
-    model = family_subject("bert").model
-    (batch,) = family_subject("bert").batches(random_examples(2, labels=3), 2)
-    maps = model.logits_and_maps
-    monkeypatch.setattr(model, "logits_and_maps", lambda e, b: (None, maps(e, b)[1] * 3 - 1))
-    with pytest.raises(InputError, match="cannot follow the attention of BertForSequenceClassification"):
-        scores(method, model, batch)
+    squeezed = ("SqueezeBertConfig", {**SIZES, "embedding_size": 32, "intermediate_size": 40})
+    monkeypatch.setitem(OTHERS, "squeezebert", squeezed)
+    subject = tiny_subject(tmp_path, "squeezebert")
+    (batch,) = subject.batches(random_examples(2), 2)
+    check_model(subject)
+    sentence = "^SqueezeBertForSequenceClassification gives numbers for its attention that are not shares of the text"
+    for method in (AttentionWeights(), Rollout(), Flow()):
+        with pytest.raises(InputError, match=sentence):
+            scores(method, subject.model, batch)
+    with pytest.raises(InputError, match=sentence):
+        attended(subject.model, batch)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)

@@ -23,14 +23,13 @@ from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch
 from heatcheck.errors import InputError
-from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
+from heatcheck.explain.tap import Tap, check_layers, inside, per_window, tappable
 from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.measure import flow as graphs
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
 from heatcheck.models.protocols import AttentiveClassifier, TransformerClassifier, encoded_tokens
 
 TOKENS_AT_ONCE_BACKWARDS = 2048  # fewer than forwards alone: the way back needs every layer's values kept
-ROUNDING = 0.02  # of a row of weights in half precision
 FIRST_TEXT = "attention is on the first text alone: no word of the second has a score"
 THROUGH_ALL = ("rollout", "flow")  # they need the weights of every layer, which hybrids (Qwen 3.5) do not have
 ONE_LAYER = "a model with one layer of attention: these are the attention weights"
@@ -194,19 +193,11 @@ def _from_maps(read: Read, model: object, batch: Batch, method: str) -> Float[Te
 
     def scores(some: Batch) -> Float[Tensor, "N T"]:
         _, maps = model.logits_and_maps(model.embed(some), some)
-        _check_weights(maps, model, some, method)
         if method in THROUGH_ALL and isinstance(model, HuggingFaceClassifier):
             check_layers(model.network, method, maps.shape[1])
         return read(maps, model, some)
 
     return per_window(scores, model, batch)
-
-
-def _check_weights(maps: Float[Tensor, "N L H T T"], model: object, batch: Batch, method: str) -> None:
-    """Some networks hand out scores from before the softmax, or weights that they did not use, in place of weights."""
-    missed = (maps.sum(-1) - batch.mask[:, None, None].to(maps)).abs()
-    if not bool((missed < ROUNDING).all() & (maps >= 0).all()):
-        refuse(getattr(model, "network", model), method)
 
 
 def numbered(number: int, many: int, what: str, model: object) -> int:

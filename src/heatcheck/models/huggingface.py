@@ -20,6 +20,8 @@ from heatcheck.models.network import HuggingFaceModel, check_answer, trial
 from heatcheck.models.quiet import quietly
 from heatcheck.models.softmax import Tap
 
+ROUNDING = 0.02  # of a row of weights in half precision
+
 
 @final
 class HuggingFaceClassifier(HuggingFaceModel):
@@ -111,7 +113,19 @@ class HuggingFaceClassifier(HuggingFaceModel):
             maps = maps.gather(-1, back[..., None, :].expand(maps.shape))
             maps = maps.gather(-2, back[..., :, None].expand(maps.shape))
         both = mask[:, None, None, :, None] & mask[:, None, None, None, :]
-        return maps.masked_fill(~both, 0)
+        maps = maps.masked_fill(~both, 0)
+        if not (self.network.training or are_shares(maps, mask)):
+            raise InputError(
+                f"{type(self.network).__name__} gives numbers for its attention that are not shares of the text: they "
+                "are from before the softmax, or some attention goes to no token. Choose methods without attention."
+            )
+        return maps
+
+
+def are_shares(maps: Float[Tensor, "B L H T T"], mask: Bool[Tensor, "B T"]) -> bool:
+    """SqueezeBERT hands out scores from before the softmax; in GPT-OSS a part of each row goes to a sink."""
+    missed = (maps.sum(-1) - mask[:, None, None].to(maps)).abs()
+    return bool((missed < ROUNDING).all() & (maps >= 0).all())
 
 
 def padded_maps(maps: Float[Tensor, "B L H S S"], length: int) -> Float[Tensor, "B L H T T"]:
