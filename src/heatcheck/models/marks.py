@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from heatcheck.models.entrance import of_texts
+from heatcheck.models.entrance import halves, of_texts
 
 
 def padding(tokenizer: Any) -> int:
@@ -24,16 +24,28 @@ def emptying(network: Any, tokenizer: Any) -> tuple[int, tuple[str, ...]]:
     """The token that stands in the place of words where a text is emptied: padding, if there is anything to read of it.
     Where nothing is added to an embedding of zeros, a norm divides by next to nothing, and what is computed from there
     on is rounding. A note if another one stands in."""
-    tables = [m for m in network.modules() if isinstance(m, nn.Embedding)]
-    pad = padding(tokenizer)
-    if len(tables) != 1 or bool(tables[0].weight[pad].any()):  # else there are no positions or types to be added
+    pad, tables = padding(tokenizer), [only for half in halves(network) if (only := _only_table(half)) is not None]
+
+    def is_read(token: int) -> bool:
+        return all(bool(table.weight[token].any()) for table in tables)
+
+    if is_read(pad):
         return pad, ()
     others = {"end token": tokenizer.eos_token_id, "token for unknown words": tokenizer.unk_token_id}
     for what, other in others.items():
-        if other is not None and bool(tables[0].weight[other].any()):
+        if other is not None and is_read(other):
             named = f"its {what} ({tokenizer.convert_ids_to_tokens(other)!r})"
             return other, (f"The model's padding is all zeros: where texts are emptied, {named} stands for no word.",)
     return pad, ()
+
+
+def _only_table(half: Any) -> nn.Embedding | None:
+    """The word embeddings, if nothing is added to them: what reads texts has no other table, of positions or types.
+    (What reads images, beside it, may have.)"""
+    texts = of_texts(half.config)
+    body = next((module for module in half.modules() if getattr(module, "config", None) is texts), half)
+    tables = [module for module in body.modules() if isinstance(module, nn.Embedding)]
+    return tables[0] if len(tables) == 1 else None
 
 
 def masking(tokenizer: Any) -> tuple[int, tuple[str, ...]]:
