@@ -118,6 +118,30 @@ def test_a_tokenizer_without_offsets(tmp_path):
     )
 
 
+def test_a_tokenizer_that_wants_more_than_texts(tmp_path):
+    """LayoutLM's wants a list of words and where each stands on a page; so does LiLT, which has the same."""
+    for file in tiny_folder(tmp_path).glob("*token*"):
+        file.unlink()
+    words = {word: i for i, word in enumerate(["<s>", "<pad>", "</s>", "<unk>", "<mask>", "a", "b"])}
+    transformers.LayoutLMv3TokenizerFast(vocab=words, merges=[]).save_pretrained(tmp_path)
+    refused(
+        tmp_path,
+        r"its tokenizer \(LayoutLMv3Tokenizer\) does not read plain texts \(Words must be of type .*\)\. "
+        r"Save one that does beside the model, or audit it as a black box: --model python:module:function\.$",
+    )
+
+
+def test_a_network_that_needs_another_package_is_told_in_a_whole_sentence(tmp_path, monkeypatch):
+    """transformers breaks its lines in the middle of one."""
+
+    def without(*args, **kwargs):
+        raise ImportError("\nThe model needs detectron2, which is not there. Check out the instructions on the\npage.")
+
+    tiny_folder(tmp_path)
+    monkeypatch.setattr(transformers.BertForSequenceClassification, "from_pretrained", without)
+    refused(tmp_path, r"as a Hugging Face model \(The model needs detectron2, which is not there\)\.$")
+
+
 def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):
     refused(tmp_path, "holds neither heatcheck.json nor config.json")
     refused("nobody/nothing", "no such folder, and no model of that name can be fetched")

@@ -29,7 +29,7 @@ from heatcheck.models.marks import emptying, masking, set_padding
 from heatcheck.models.network import HuggingFaceModel, same_draws
 from heatcheck.models.quiet import quietly
 from heatcheck.models.subject import Subject
-from heatcheck.models.tokens import PretrainedTokens, TokenTypes
+from heatcheck.models.tokens import PretrainedTokens, TokenTypes, check_plain
 from heatcheck.models.uniform import impose_uniform_attention
 
 HEAD = "AutoModelForSequenceClassification"
@@ -86,6 +86,7 @@ def as_subject(
     config = network.config
     labels = class_names(spec.source, config)
     check_language(spec.source, config)
+    check_plain(spec.source, tokenizer)
     limit = length_limit(network, tokenizer)
     max_length = min(spec.max_length or limit, limit)
     if max_length <= (around := tokenizer.num_special_tokens_to_add(pair=False)):
@@ -143,7 +144,7 @@ def _model(network: Any, **settings: Any) -> tuple[HuggingFaceModel, str]:
                 raise InputError(
                     f"{type(network).__name__} does not fit into memory. Use --device cpu, or a larger machine."
                 ) from error
-            why = first_line(error).partition(". ")[0].rstrip(".")
+            why = first_sentence(error)
         try:
             return HuggingFacePredictor(network, **settings), why
         except InputError:
@@ -336,7 +337,7 @@ def _why_not(source: str, error: Exception) -> str:
         return _remote(source)
     if not Path(source).exists() and ("not a local folder" in text or "couldn't connect" in text.lower()):
         return f"{source}: no such folder, and no model of that name can be fetched from the hub."
-    return f"{source}: cannot be loaded as a Hugging Face model ({first_line(error)})."
+    return f"{source}: cannot be loaded as a Hugging Face model ({first_sentence(error)})."
 
 
 def _remote(source: str) -> str:
@@ -348,3 +349,7 @@ def _remote(source: str) -> str:
 
 def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def first_sentence(error: Exception) -> str:
+    return first_line(error).partition(". ")[0].rstrip(".")

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Row
+from heatcheck.errors import InputError
 from heatcheck.scripts import JOINER, clings, unspaced
 
 
@@ -38,6 +39,18 @@ class PretrainedTokens:
                 return_special_tokens_mask=True,
             )
         return Row(example, _columns(whole, texts), cut)
+
+
+def check_plain(source: str, tokenizer: Any) -> None:
+    """Refuse one that wants more than texts: LayoutLM's, from the second version on, words and their places."""
+    try:
+        tokenizer("a", "b", verbose=False)
+    except Exception as error:  # tokenizers fail in ways of their own
+        why = str(error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(
+            f"{source}: its tokenizer ({type(tokenizer).__name__}) does not read plain texts ({why}). "
+            "Save one that does beside the model, or audit it as a black box: --model python:module:function."
+        ) from error
 
 
 def _columns(tokens: Any, texts: tuple[str, ...]) -> np.ndarray:
