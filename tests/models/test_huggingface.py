@@ -209,6 +209,16 @@ def test_a_model_whose_texts_change_one_another_is_refused(tmp_path):
         tried_again(subject)
 
 
+def test_a_model_that_leaves_words_unread_is_refused(tmp_path):
+    """As MRA does where there is no GPU: nothing comes out of its attention, and [CLS] alone is classified."""
+    network = tiny_subject(tmp_path).model.network
+    with torch.no_grad():
+        for layer in network.bert.encoder.layer:
+            layer.attention.output.dense.weight.zero_()
+    with pytest.raises(InputError, match=r"^BertForSequenceClassification says the same whatever words stand in a"):
+        subject_of((network, tiny_tokenizer("bert")))
+
+
 def test_a_model_that_says_something_else_of_embeddings_is_refused(tmp_path):
     subject = tiny_subject(tmp_path)
     table = subject.model.network.get_input_embeddings()

@@ -27,7 +27,7 @@ from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.tokens import TokenTypes
 
 Side = Literal["right", "left", "none"]
-SHORT = 3  # words of a text that is tried
+SHORT, SOME = 3, 15  # words of texts that are tried
 LEAST = 16  # tokens that any network can be given
 
 
@@ -59,6 +59,7 @@ class HuggingFaceModel(nn.Module, abc.ABC):
         self.draws = draws(self)
         self.side = padding_side(self)
         self.check_entrance()
+        check_reading(self)
 
     @abc.abstractmethod
     def check_entrance(self) -> None:
@@ -256,4 +257,18 @@ def check_answer(model: HuggingFaceModel, found: Float[Tensor, "B C"], how: str)
         raise InputError(
             f"{type(model.network).__name__} says something else when it is {how}. "
             "Audit it as a black box: --model python:module:function."
+        )
+
+
+@torch.no_grad()
+def check_reading(model: HuggingFaceModel) -> None:
+    """Refuse a network that leaves the words unread. MRA runs without a GPU, but with zeros for its attention."""
+    text = trial(model, SOME)
+    others = text.token_ids.clone()
+    others[:, 1:-1] = text.token_ids[:, :-2]  # the first and the last word may be all that it reads
+    changed = text._replace(token_ids=others, embeddings=model.vectors(others))
+    if not torch.equal(others, text.token_ids) and torch.equal(model._run(text).logits, model._run(changed).logits):
+        raise InputError(
+            f"{type(model.network).__name__} says the same whatever words stand in a text, so that there is nothing to "
+            "explain: its weights are empty, or it needs a GPU for what reads them (MRA does)."
         )
