@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from heatcheck import verdict_methods, verdict_trained
+from heatcheck import verdict_methods, verdict_model, verdict_trained
 from heatcheck.findings import LN2, Finding, Test, judge
 
 TESTS = (
@@ -74,11 +74,14 @@ TESTS = (
 def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
     """The verdict as plain JSON, or None if no test was run."""
     attention = [f for test in TESTS if (f := judge(test, scores)) is not None]
+    attention = verdict_model.where_the_output_moves(attention, scores)
     attention += verdict_trained.judge_trained(scores)
     methods = verdict_methods.judge_methods(scores)
     if not attention and not methods:
         return None
-    sentences = [headline(attention)] if attention else []
+    chance = verdict_model.at_chance(scores)
+    sentences = [chance] if chance else []
+    sentences += [headline(attention)] if attention else []
     sentences += [verdict_methods.headline(methods)] if methods else []
     return {"headline": " ".join(sentences), "findings": [asdict(f) for f in (*attention, *methods)]}
 

@@ -32,6 +32,7 @@ import pandas as pd
 
 from heatcheck.findings import FEWEST, LN2, Estimate, Finding, Mean, means_of, on_dev, over_all_texts, unsure
 from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict_model import VARIED, same_to_all
 
 FAR = 0.4  # JSD above which paper 2 calls attention different (Table 4)
 NO_PRICE = 0.05
@@ -39,7 +40,6 @@ IMITATES = 0.1  # TVD: beyond it a model says something else
 HALF_WAY = 0.5
 GAVE_UP = 0.95
 MOVED = 0.1
-VARIED = 0.05
 
 
 def judge_adversaries(scores: pd.DataFrame) -> list[Finding]:
@@ -217,7 +217,7 @@ def _nothing_to_imitate(uninformed: Estimate) -> Finding:
         QUESTION,
         f"One who has read nothing and always says the same moves the output by {uninformed.written(3)} only (TVD, "
         f"{uninformed.n:,} texts).",
-        _same_to_all(uninformed.value),
+        same_to_all(uninformed.value),
         "trained_adversary_uninformed_tvd",
         *uninformed[:3],
         VARIED,
@@ -331,7 +331,7 @@ def _attacks(means: pd.DataFrame, on_dev: Mapping[tuple[Any, ...], float]) -> li
 def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
     """Outcome and meaning. Where there is nothing to be tied to, or nothing was tried, it cannot be told."""
     if varied and fmean(varied) < VARIED:
-        return "cannot tell", _same_to_all(fmean(varied))
+        return "cannot tell", same_to_all(fmean(varied))
     if best.jsd < MOVED:
         return "cannot tell", (
             "The adversaries hardly moved attention, so that the ratio is one of two small numbers: train longer."
@@ -355,13 +355,6 @@ def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
         ),
         "cannot tell": ("cannot tell", unsure(best.relative.n)),
     }[best.relative.against(HALF_WAY)]
-
-
-def _same_to_all(uninformed: float) -> str:
-    return (
-        "The model says nearly the same to every text: one that has read nothing is at a mean TVD of only "
-        f"{uninformed:.3f} from it. There is hardly an output that attention could be tied to."
-    )
 
 
 def _no_attefa(means: pd.DataFrame) -> Finding:

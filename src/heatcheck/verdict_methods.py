@@ -126,7 +126,8 @@ def _judge_one(row: pd.Series, reached: pd.Series, removing: str, best: float | 
 def _nothing_to_find(best: float) -> str:
     return (
         f"Whatever words are removed, the output hardly changes: the best order found lowers the probability of the "
-        f"class by {Number(best):.3f}. It does not rest on words that any method could name."
+        f"class by {Number(best):.3f}, and below {SMALL_CHANGE:g} none is judged. Either the output does not rest on "
+        "words, or the model is so unsure that nothing moves it far."
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from heatcheck.experiments.summary import summarise, summarise_performance
 
@@ -82,3 +82,26 @@ def test_f1_of_a_class_that_is_neither_there_nor_predicted_is_null():
     found = f1("000", "000")
     assert (found.value, found.low, found.high, found.n) == (None, None, None, 3)
     assert found.reason == "no text is of the class 1 or predicted to be"
+
+
+def performance(truth: str, predicted: str, log_odds: list[float | None], labels: str):
+    frame = pd.DataFrame({"label": list(truth), "predicted": list(predicted), "log_odds": log_odds})
+    return {s.measure: s for s in summarise_performance(frame, tuple(labels), seed=0)}
+
+
+def test_mean_recall_is_scikit_learns_and_knows_what_chance_is():
+    truth, predicted = "001121120", "011121020"
+    found = performance(truth, predicted, [None] * 9, "012")["balanced_accuracy"]
+    assert found.value == pytest.approx(balanced_accuracy_score(list(truth), list(predicted)))
+    assert found.at == pytest.approx(1 / 3)
+    assert found.low < found.value < found.high
+    assert "balanced_accuracy" not in performance("000", "010", [0.0] * 3, "01")  # of one class there is no chance
+    assert "output_spread" not in performance(truth, predicted, [None] * 9, "012")
+
+
+def test_the_spread_of_outputs_is_from_the_nearest_constant():
+    outputs = np.array([0.2, 0.5, 0.6, 0.9, 0.5])
+    found = performance("01011", "00111", np.log(outputs / (1 - outputs)).tolist(), "01")["output_spread"]
+    constants = np.linspace(0, 1, 1001)
+    assert found.value == pytest.approx(min(np.abs(outputs - c).mean() for c in constants))
+    assert performance("01", "01", [3.0, 3.0], "01")["output_spread"].value == 0

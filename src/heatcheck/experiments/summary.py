@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
+from scipy.special import expit
 
 from heatcheck.measure.intervals import Interval, bootstrap, bootstrap_columns, resampled
+from heatcheck.measure.resampling import balanced_accuracies, drawn_texts, interval
 from heatcheck.results import Score
 
 SIGNIFICANT = 0.05
@@ -95,13 +98,21 @@ def _medians(names: Sequence[dict[str, Any]], group: str | None, scores: pd.Data
 
 
 def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, seed: int) -> Iterator[Score]:
-    """F1 (of the second of two classes; micro, which is accuracy, for more), accuracy, ROC-AUC for two classes."""
+    """F1 (of the second of two classes; micro, which is accuracy, for more), accuracy, mean recall of the classes
+    (`at`: of one who always says the same). For two classes ROC-AUC, and the mean TVD of the outputs from the constant
+    that is nearest to them, their median."""
     truth, predicted = (examples[column].map(labels.index).to_numpy() for column in ("label", "predicted"))
     n = len(truth)
     accuracy = bootstrap((truth == predicted).astype(float), np.mean, seed=seed)
     yield _f1(truth, predicted, labels, seed) if len(labels) == 2 else _performance("f1", accuracy, n, f1_of(labels))
     yield _performance("accuracy", accuracy, n)
-    if len(labels) == 2 and len(set(truth.tolist())) == 2:
+    if len(classes := np.unique(truth)) > 1:
+        recall = interval(balanced_accuracies(drawn_texts(n, seed=seed), truth, predicted[:, None])[:, 0])
+        yield replace(_performance("balanced_accuracy", recall, n), at=1 / len(classes))
+    if len(labels) == 2:
+        outputs = expit(examples["log_odds"].to_numpy(dtype=float))
+        yield _performance("output_spread", bootstrap(np.abs(outputs - np.median(outputs)), np.mean, seed=seed), n)
+    if len(labels) == 2 and len(classes) == 2:
         log_odds = examples["log_odds"].to_numpy()
         yield _performance("roc_auc", resampled(lambda rows: roc_auc(truth[rows], log_odds[rows]), n, seed=seed), n)
     elif len(labels) == 2:

@@ -14,7 +14,8 @@ from heatcheck.report.source import Row, Run
 
 
 def section(run: Run) -> Section | None:
-    scores = [row for row in run.aggregates if row["experiment"] == "performance" and row["group"] is None]
+    rows = [row for row in run.aggregates if row["experiment"] == "performance" and row["group"] is None]
+    scores = [row for row in rows if row["measure"] in MEASURES]
     if not scores and not run.examples:
         return None
     body = join(

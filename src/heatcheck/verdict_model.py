@@ -1,0 +1,57 @@
+"""What the model's own answers leave to be explained: a heatmap of a guess, or of an answer that never changes, says
+little, whatever a test of it finds. No torch here.
+
+- At chance: its mean recall of the classes may be what one has who always says the same (1 / number of classes), and of
+  two classes its area under the ROC curve may be ½. Then the headline begins with that.
+- Nearly one answer: its outputs are within 0.05 of a constant on average. Then no test of how far the output moves can
+  fail or pass: it has nowhere to move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from heatcheck.findings import FEWEST, Finding, Mean, means_of, over_all_texts
+
+VARIED = 0.05
+MOVES_THE_OUTPUT = ("permutation", "adversarial_attention")  # tests whose measure, or allowance, is in that unit
+
+
+def at_chance(scores: pd.DataFrame) -> str | None:
+    """A sentence, if the model is not shown to do better."""
+    recall, roc_auc = (_of_model(scores, measure) for measure in ("balanced_accuracy", "roc_auc"))
+    if recall is None or recall.at is None or recall.found.n < FEWEST or recall.found.low > recall.at:
+        return None
+    if roc_auc is not None and roc_auc.found.low > 0.5:  # it tells the classes apart, and draws the line elsewhere
+        return None
+    return (
+        f"On these {recall.found.n:,} texts the model is not shown to do better than chance (mean recall of the "
+        f"classes {recall.found}, chance {recall.at:.2f}): its explanations may be those of guesses."
+    )
+
+
+def where_the_output_moves(findings: list[Finding], scores: pd.DataFrame) -> list[Finding]:
+    """The findings, without what tests say of outputs that are nearly the same for all texts."""
+    spread = _of_model(scores, "output_spread")
+    if spread is None or spread.found.value >= VARIED:
+        return findings
+    return [
+        replace(finding, outcome="cannot tell", meaning=same_to_all(spread.found.value))
+        if finding.experiment in MOVES_THE_OUTPUT and finding.outcome != "cannot tell"
+        else finding
+        for finding in findings
+    ]
+
+
+def same_to_all(uninformed: float) -> str:
+    """`uninformed`: mean TVD of the outputs from the constant that is nearest to them."""
+    return (
+        "The model says nearly the same to every text: one that has read nothing is at a mean TVD of only "
+        f"{uninformed:.3f} from it. There is hardly an output that attention could be tied to."
+    )
+
+
+def _of_model(scores: pd.DataFrame, measure: str) -> Mean | None:
+    return next(iter(means_of(over_all_texts(scores), measure)), None)

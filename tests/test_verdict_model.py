@@ -1,0 +1,59 @@
+"""Guesses, and answers that never change."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from heatcheck.results import Score
+from heatcheck.verdict import verdict
+
+
+def mean(measure: str, value: float, half: float, *, subject: str = "model", **rest) -> Score:
+    rest = {"low": value - half, "high": value + half, "n": 200, "statistic": "mean", **rest}
+    return Score(measure, value, subject, **rest)
+
+
+def judged(*rows: Score):
+    found = verdict(pd.DataFrame([vars(row) for row in rows]))
+    assert found is not None
+    return found
+
+
+AGREE = mean("kendall", 0.7, 0.02, subject="all methods")
+
+
+def test_a_model_at_chance_is_named_before_all_else() -> None:
+    headline = judged(AGREE, mean("balanced_accuracy", 0.53, 0.05, at=0.5), mean("roc_auc", 0.54, 0.06))["headline"]
+    assert headline == (
+        "On these 200 texts the model is not shown to do better than chance (mean recall of the classes 0.53 "
+        "[0.48, 0.58], chance 0.50): its explanations may be those of guesses. The methods agree."
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [mean("balanced_accuracy", 0.6, 0.05, at=0.5)],
+        [mean("balanced_accuracy", 0.5, 0.0, at=0.5), mean("roc_auc", 0.9, 0.05)],  # it draws the line elsewhere
+        [mean("balanced_accuracy", 0.45, 0.05, at=1 / 3)],
+        [mean("balanced_accuracy", 0.5, 0.3, at=0.5, n=9)],  # too few texts to say so
+    ],
+)
+def test_others_are_not(rows: list[Score]) -> None:
+    assert judged(AGREE, *rows)["headline"] == "The methods agree."
+
+
+SHUFFLED = mean("permutation_tvd", 0.001, 0.0005, subject="attention", statistic="median")
+ADVERSARY = mean("adversarial_jsd", 0.6, 0.01, subject="attention", setting="exact", at=0.01)
+
+
+def test_an_output_that_never_changes_can_neither_fail_nor_pass() -> None:
+    assert [f["outcome"] for f in judged(SHUFFLED, ADVERSARY)["findings"]] == ["fails", "fails"]
+    found = judged(SHUFFLED, ADVERSARY, mean("output_spread", 0.004, 0.001))
+    assert [f["outcome"] for f in found["findings"]] == ["cannot tell", "cannot tell"]
+    assert all("says nearly the same to every text" in f["meaning"] for f in found["findings"])
+    assert found["headline"] == "No test failed, but 2 of 2 tests cannot tell."
+    varied = judged(SHUFFLED, ADVERSARY, mean("output_spread", 0.3, 0.01))
+    assert [f["outcome"] for f in varied["findings"]] == ["fails", "fails"]
