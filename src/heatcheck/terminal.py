@@ -17,7 +17,7 @@ from rich.text import Text
 
 from heatcheck.method_names import method_name
 from heatcheck.report.figures import percent
-from heatcheck.report.heatmap import remarks, score_text
+from heatcheck.report.heatmap import remarks, score_text, without_sign
 from heatcheck.report.said import ABOUT
 from heatcheck.report.scored import FAINT, Heatmap, Part
 from heatcheck.report.visible import for_terminal as visible
@@ -89,13 +89,20 @@ def _verdict(one: Heatmap) -> Text:
 
 
 def _legend(heatmaps: Sequence[Heatmap], colours: bool) -> Text:
-    signed = any(one.signed for one in heatmaps)
+    signed, without = any(one.signed for one in heatmaps), without_sign(heatmaps)
     if not colours:
         below = "; below 0: speaks against the class" if signed else ""
+        below += f" ({without})" if without else ""
         return Text(f"(number): score of the word{below}. No number: below {FAINT:.0%} of the largest.")
     scale = [(" word ", look(share)) for share in (0.1, 0.4, 0.7, 1.0)]
     against = [("  against the class ", Style()), *((" word ", look(share)) for share in (-0.1, -1.0))]
-    return Text.assemble("little ", *scale, " most of the text and method", *(against if signed else []))
+    return Text.assemble(
+        "little ",
+        *scale,
+        " most of the text and method",
+        *(against if signed else []),
+        f"  {without}" if without else "",
+    )
 
 
 def _indented(console: Console, text: Text) -> None:

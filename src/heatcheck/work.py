@@ -38,6 +38,7 @@ from heatcheck.results import Origin, Row
 
 SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
 EXPLAIN_SHARD = 32  # explanations take far longer
+SLOW_SHARD = 8  # and some tests of them seconds a text; divides EXPLAIN_SHARD, so that a step's are in one file
 
 Rows = Callable[[Sequence[Example], torch.Generator], Iterator[Row]]
 
@@ -181,14 +182,13 @@ class Work:
     def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
         config = self.configs[name]
-        size = EXPLAIN_SHARD if experiment.explained or experiment.slow else SHARD
-
+        size = SLOW_SHARD if experiment.slow else EXPLAIN_SHARD if experiment.explained else SHARD
         needed = self._needed(experiment, config)
 
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:
             if not experiment.explained:
                 return experiment.measure(self.subject, shard, config, generator=generator, **needed())
-            place = next(i for i, e in enumerate(self.examples) if e.id == shard[0].id) // size
+            place = next(i for i, e in enumerate(self.examples) if e.id == shard[0].id) // EXPLAIN_SHARD
             folders = [explained[method][place] for method in config.methods]
             found = Explained.from_tables(results.read_table(folder, "tokens") for folder in folders)
             return experiment.measure(self.subject, shard, config, generator=generator, explained=found, **needed())

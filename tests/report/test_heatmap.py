@@ -229,6 +229,17 @@ def test_with_colours_words_have_backgrounds():
     assert "against the class" not in unsigned
 
 
+def test_beside_methods_with_signs_those_without_are_named():
+    lime, weights = heat(method="lime", signed=True), heat(method="attention")
+    said = "no sign, so for or against: Attention and Gradient"
+    assert said in " ".join(printed(lime, weights, heat()).split())
+    assert said in " ".join(printed(lime, weights, heat(), **COLOURS).split())
+    assert said in heatmap.page([lime, weights, heat()])
+    for alone in ([lime], [weights, heat()]):
+        assert "no sign" not in printed(*alone)
+        assert "no sign" not in heatmap.page(alone)
+
+
 def test_letters_can_be_read_on_their_backgrounds():
     """WCAG's contrast of 4.5, of black on every step of the scale; 3 of coloured letters on white and on black."""
 

@@ -231,6 +231,7 @@ def test_pairs_and_signed_scores(browser: sync_api.Browser, tmp_path: Path) -> N
         assert tokens.all_text_contents() == ["sleeps", "awake"]
         assert opened.page.locator("[data-method=lime] .token.negative").get_attribute("title") == "−0.25"
         assert opened.page.locator(".legend .negative").count() == 1
+        assert "no sign" not in opened.page.locator(".legend").first.inner_text()
 
 
 def test_the_strongest_words_are_quoted_and_small_scores_have_digits(browser: sync_api.Browser, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class Experiment:
     check: Callable[[Any, str, int], None] = lambda config, task, n_labels: None  # can it serve this task?
     check_texts: Callable[[Any, Sequence[Example]], None] = lambda config, examples: None  # can it serve these texts?
     files: Callable[[Any], tuple[Path, ...]] = lambda config: ()  # what it reads beside the texts
-    slow: bool = False  # minutes a text: its steps are of fewer texts
+    slow: bool = False  # seconds or minutes a text: its steps are of fewer texts
     explained: bool = False  # takes the explanations of `config.methods`, made once for all experiments
     # What it needs of all texts of a run, made once and handed to each step, which has a part of them, as `prepared`.
     prepare: Callable[[Subject[Any], Sequence[Example], Any], Any] | None = None
@@ -151,6 +151,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "What happens when the words it names are removed?",
         "DeYoung et al. 2020",
         revision=3,
+        slow=True,
         explained=True,
         prepare=reference_texts,
     ),
@@ -161,6 +162,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Same text, another seed: the same explanation?",
         "beyond the papers",
         revision=4,
+        slow=True,
         explained=True,
     ),
     "randomisation": Experiment(

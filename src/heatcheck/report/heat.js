@@ -94,6 +94,10 @@ function legend() {
   };
   const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => step(share, ""));
   const parts = ["score: 0 ", ...steps, " largest of the text and method"];
-  if (DATA.methods.some((method) => method.signed)) parts.push(" · against the class ", step(1, "negative"));
+  const unsigned = DATA.methods.filter((method) => !method.signed);
+  if (unsigned.length < DATA.methods.length) {
+    parts.push(" · against the class ", step(1, "negative"));
+    if (unsigned.length) parts.push(` · no sign, so for or against: ${unsigned.map((method) => method.name).join(", ")}`);
+  }
   return element("p", { class: "legend" }, ...parts);
 }

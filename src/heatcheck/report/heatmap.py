@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from string import Template
 
-from heatcheck.method_names import method_name
+from heatcheck.method_names import listed, method_name
 from heatcheck.report.assets import asset, check_page, framed, write_whole
 from heatcheck.report.figures import MINUS, percent
 from heatcheck.report.markup import Markup, escape, join, tag
@@ -141,7 +141,16 @@ def legend(heatmaps: Sequence[Heatmap]) -> Markup:
 
     steps = [word(share) for share in (0, 0.25, 0.5, 0.75, 1)]
     against = [" · against the class ", word(-1)] if any(one.signed for one in heatmaps) else []
-    return tag("p", "score: 0 ", *steps, " largest of the text and method", *against, class_="legend")
+    without = [f" · {sentence}"] if (sentence := without_sign(heatmaps)) else []
+    return tag("p", "score: 0 ", *steps, " largest of the text and method", *against, *without, class_="legend")
+
+
+def without_sign(heatmaps: Sequence[Heatmap]) -> str | None:
+    """Beside methods whose scores speak for or against the class, those of the others would seem to speak for it."""
+    methods = dict.fromkeys(one.method for one in heatmaps if not one.signed)
+    if not methods or not any(one.signed for one in heatmaps):
+        return None
+    return f"no sign, so for or against: {listed(methods)}"
 
 
 def fragment(heatmaps: Sequence[Heatmap]) -> Markup:
