@@ -176,7 +176,7 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
             "0.1",
         ): "--solver and --epsilon are for adversarial_attention, not permutation.",
         ("train", "--data", pairs, "--out", pairs): "pairs.jsonl: is a file. Give a folder as --out.",
-        ("list", "colours"): "There is no list of 'colours'. There are: data, experiments, explainers",
+        ("list", "colours"): "There is no list of 'colours'. There are: data, mock, experiments",
         ("report", "."): ".: no run.json in it. Give the folder that `heatcheck audit` or `heatcheck run` wrote.",
         (
             "reproduce",

@@ -77,9 +77,10 @@ def audit(
     reading: ReadingFlags,
     windows: WindowsFlag = False,
 ) -> None:
-    """Run all tests on a model and its data, and write [bold]report.html[/bold]: the main job.
+    """Test the explanations of a model on its data, and write [bold]report.html[/bold]: the main job.
 
-    Tests 1000 held-out texts of one of our models and 100 of a transformer, unless --limit says otherwise.
+    Takes 1000 held-out texts of one of our models and 100 of a transformer, unless --limit says otherwise. Tests that
+    train other models, and some more, are run by name: heatcheck run.
     """
     from heatcheck import api, settings
 

@@ -62,23 +62,37 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     check_experiments(request.experiments or ())
     torch.set_num_threads(request.threads)
     given, data = load_model_and_data(request)
+    asked = request.experiments
     request = replace(request, experiments=with_company(request, data, given))
     check_fit(request, data, given)
     with claimed(out, request.settings(), fingerprints(data, given), command, progress):
-        _carry_out(request, given, data, out, command, progress)
+        _carry_out(request, given, data, out, command, progress, _company_note(request, asked))
     return out
 
 
+def _company_note(request: Request, asked: Sequence[str] | None) -> list[str]:
+    company = [name for name in request.experiments or () if asked is not None and name not in asked]
+    if not company:
+        return []
+    return [f"Not asked for, and run as their numbers belong into the same pictures: {', '.join(company)}."]
+
+
 def _carry_out(
-    request: Request, given: Subject[Any] | None, data: Dataset, out: Path, command: str, progress: Progress
+    request: Request,
+    given: Subject[Any] | None,
+    data: Dataset,
+    out: Path,
+    command: str,
+    progress: Progress,
+    notes: list[str],
 ) -> None:
     began = time.monotonic()
     store = Store(out / "steps")
     model_folder = request.model or str(train_step(request, data, store, progress))
     subject = given or load_subject(trained_by(request.spec, model_folder), request.device)
-    examples, notes = texts_under_test(request, data, subject)
+    examples, on_texts = texts_under_test(request, data, subject)
     configs, left_out = with_methods(request.all_configs(), subject)
-    notes += left_out + notes_beside(request, configs, subject)
+    notes = [*on_texts, *notes, *left_out, *notes_beside(request, configs, subject)]
     for name, config in configs.items():
         EXPERIMENTS[name].check_texts(config, examples)
     origin = Origin(request.data, subject.name, request.seed)

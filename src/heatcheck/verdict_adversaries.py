@@ -290,8 +290,8 @@ def _faithful(scores: pd.DataFrame) -> Iterator[Finding]:
         outcome,
         FAITHFUL,
         f"{_published(published)} {which} ({named}) has {best.relative} relative to one who has read "
-        f"nothing (0: attention is free, 1: tied to the output), with its attention at a mean JSD of {best.jsd:.2f} "
-        f"({best.relative.n:,} texts).",
+        "nothing (0: attention is free, 1: no closer to the output than that), with its attention at a mean JSD of "
+        f"{best.jsd:.2f} ({best.relative.n:,} texts).",
         meaning,
         "attefa_relative",
         *best.relative[:3],

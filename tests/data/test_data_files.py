@@ -194,7 +194,7 @@ def test_splits_as_given_and_what_is_missing_is_cut() -> None:
         {"train": 12, "dev": 2, "test": 6},
         (
             "There is no test split: the dev split is tested on.",
-            "There is no dev split: 2 rows were cut from train (stratified, seed 0).",
+            "In the place of that dev split: 2 rows were cut from train (stratified, seed 0).",
         ),
     )
     assert splits_of(["test"] * 20) == (

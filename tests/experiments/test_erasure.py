@@ -319,7 +319,7 @@ def test_a_run_gives_the_same_numbers_in_steps_of_any_size(tmp_path, monkeypatch
     config = replace(QUICK, methods=("gradient",), operators=("delete", "sample"), search=False)
     found = []
     for size in (32, 8):
-        monkeypatch.setattr(work, "EXPLAIN_SHARD", size)
+        monkeypatch.setattr(work, "SLOW_SHARD", size)
         settings = {"configs": {"erasure": config}, "threads": 1}
         done = heatcheck.run("erasure", model, data, out=tmp_path / f"by {size}", **settings)
         scores = done.scores[(done.scores.experiment == "erasure") & done.scores.example_id.notna()]

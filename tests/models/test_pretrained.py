@@ -223,3 +223,18 @@ def test_a_length_without_room_for_a_word_is_refused(tmp_path, length):
     with pytest.raises(InputError, match=rf"--max-length {length} leaves no room for a word: .* sets 2 marks"):
         tiny_subject(tmp_path, max_length=length)
     assert tiny_subject(tmp_path, max_length=3)
+
+
+def test_blocks_of_attention_do_not_depend_on_what_was_read_before(tmp_path):
+    """BigBird reads long texts in blocks, until it has read a short one."""
+    sizes = {**SIZES, "max_position_embeddings": 128, "vocab_size": len(VOCABULARY), "block_size": 4}
+    torch.manual_seed(0)
+    config = transformers.BigBirdConfig(**sizes, num_random_blocks=1, num_labels=2)
+    transformers.BigBirdForSequenceClassification(config).eval().save_pretrained(tmp_path)
+    tiny_tokenizer("bert").save_pretrained(tmp_path)
+    subject = load(tmp_path)
+    assert "reads every text with full attention" in " ".join(subject.notes)
+    texts = [Example("long", "good film " * 40, 0), Example("short", "good", 0)]
+    asked = [subject.model.predict(batch) for text in texts for batch in subject.batches([text], 1)]
+    again = [subject.model.predict(batch) for text in texts[::-1] for batch in subject.batches([text], 1)]
+    torch.testing.assert_close(torch.cat(asked), torch.cat(again[::-1]))

@@ -279,12 +279,14 @@ def arrange(examples: Sequence[tuple[Example, str | None]], seed: int) -> tuple[
         enough = f"Split by us into train, dev and test (80/10/10, stratified, seed {seed})."
         few = f"{len(examples)} rows are too few to cut train and dev from: all can be tested, none trained on."
         return parts, [enough if parts[TRAIN] else few]
+    why = "There is no dev split"
     if not parts[TEST]:
         parts[TEST], parts[DEV] = parts[DEV], []
         notes.append("There is no test split: the dev split is tested on.")
+        why = "In the place of that dev split"
     if not parts[TRAIN]:
         notes.append("There is no train split: a model can be tested on this data, not trained.")
     elif not parts[DEV]:
         parts[TRAIN], parts[DEV] = cut(parts[TRAIN], TENTH, seed)
-        notes.append(f"There is no dev split: {len(parts[DEV])} rows were cut from train (stratified, seed {seed}).")
+        notes.append(f"{why}: {len(parts[DEV])} rows were cut from train (stratified, seed {seed}).")
     return parts, notes

