@@ -7,6 +7,7 @@ import pytest
 
 from heatcheck.results import Score
 from heatcheck.verdict import verdict
+from heatcheck.verdict_model import at_chance
 
 
 def mean(measure: str, value: float, half: float, *, subject: str = "model", **rest) -> Score:
@@ -24,10 +25,13 @@ AGREE = mean("kendall", 0.7, 0.02, subject="all methods")
 
 
 def test_a_model_at_chance_is_named_before_all_else() -> None:
-    headline = judged(AGREE, mean("balanced_accuracy", 0.53, 0.05, at=0.5), mean("roc_auc", 0.54, 0.06))["headline"]
-    assert headline == (
-        "On these 200 texts the model is not shown to do better than chance (mean recall of the classes 0.53 "
-        "[0.48, 0.58], chance 0.50): its explanations may be those of guesses. The methods agree."
+    rows = [AGREE, mean("balanced_accuracy", 0.53, 0.05, at=0.5), mean("roc_auc", 0.54, 0.06)]
+    assert judged(*rows)["headline"] == (
+        "On these texts the model is not shown to do better than chance. The methods agree."
+    )
+    assert at_chance(pd.DataFrame([vars(row) for row in rows])) == (
+        "The model's mean recall of the classes is 0.53 [0.48, 0.58] over 200 texts, and one who always says the same "
+        "has 0.50: its explanations may be those of guesses. Give more texts, or a better model."
     )
 
 

@@ -49,6 +49,7 @@ from heatcheck.request import Request
 from heatcheck.results import SCHEMA_VERSION, Origin
 from heatcheck.tables import EXPLAIN, aggregates, write_tables
 from heatcheck.verdict import verdict
+from heatcheck.verdict_model import at_chance
 from heatcheck.work import Work, with_methods
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")
@@ -121,6 +122,7 @@ def _in_hindsight(out: Path, over_all: pd.DataFrame, configs: Mapping[str, Any])
     """Notes that follow from the numbers."""
     if "performance" in configs:
         yield one_class_for_all(pd.read_parquet(out / "examples.parquet", columns=["label", "predicted"]))
+        yield at_chance(over_all)
     yield winner_by_operator(over_all)
     if "trained_adversary" in configs:
         yield where_the_sweep_ended(over_all, configs["trained_adversary"])

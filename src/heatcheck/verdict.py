@@ -79,8 +79,7 @@ def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
     methods = verdict_methods.judge_methods(scores)
     if not attention and not methods:
         return None
-    chance = verdict_model.at_chance(scores)
-    sentences = [chance] if chance else []
+    sentences = [verdict_model.AT_CHANCE] if verdict_model.at_chance(scores) else []
     sentences += [headline(attention)] if attention else []
     sentences += [verdict_methods.headline(methods)] if methods else []
     return {"headline": " ".join(sentences), "findings": [asdict(f) for f in (*attention, *methods)]}

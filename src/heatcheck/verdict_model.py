@@ -2,7 +2,7 @@
 little, whatever a test of it finds. No torch here.
 
 - At chance: its mean recall of the classes may be what one has who always says the same (1 / number of classes), and of
-  two classes its area under the ROC curve may be ½. Then the headline begins with that.
+  two classes its area under the ROC curve may be ½. Then the headline begins with that, and a note has the numbers.
 - Nearly one answer: its outputs are within 0.05 of a constant on average. Then no test of how far the output moves can
   fail or pass: it has nowhere to move.
 """
@@ -19,16 +19,20 @@ VARIED = 0.05
 MOVES_THE_OUTPUT = ("permutation", "adversarial_attention")  # tests whose measure, or allowance, is in that unit
 
 
+AT_CHANCE = "On these texts the model is not shown to do better than chance."
+
+
 def at_chance(scores: pd.DataFrame) -> str | None:
-    """A sentence, if the model is not shown to do better."""
+    """A note, if the model is not shown to do better."""
     recall, roc_auc = (_of_model(scores, measure) for measure in ("balanced_accuracy", "roc_auc"))
     if recall is None or recall.at is None or recall.found.n < FEWEST or recall.found.low > recall.at:
         return None
     if roc_auc is not None and roc_auc.found.low > 0.5:  # it tells the classes apart, and draws the line elsewhere
         return None
     return (
-        f"On these {recall.found.n:,} texts the model is not shown to do better than chance (mean recall of the "
-        f"classes {recall.found}, chance {recall.at:.2f}): its explanations may be those of guesses."
+        f"The model's mean recall of the classes is {recall.found} over {recall.found.n:,} texts, and one who always "
+        f"says the same has {recall.at:.2f}: its explanations may be those of guesses. Give more texts, or a better "
+        "model."
     )
 
 

@@ -13,10 +13,10 @@ from heatcheck.results import ALL_METHODS
 from heatcheck.verdict_checks import STEADY
 
 MOST_CARDS = 9  # three rows of them; where there are more, those of the methods become a table
-QUESTIONS = {
-    "erasure": "names what the output rests on",
-    "repeatability": "says the same again",
-    "randomisation": "notices a model that forgot",
+QUESTIONS = {  # and what the number is
+    "erasure": ("names what the output rests on", "gain over random words"),
+    "repeatability": ("says the same again", "τ of two seeds"),
+    "randomisation": ("notices a model that forgot", "τ with random weights"),
 }
 TOGETHER = (STEADY, ALL_METHODS)  # subjects of findings on several methods, which stay cards
 SYMBOLS = {"passes": ("passes", "✓"), "fails": ("fails", "✕")}
@@ -37,7 +37,8 @@ def table(findings: Sequence[Finding]) -> Markup | None:
         return None
     cells = {(str(f["subject"]), str(f["experiment"])): f for f in findings}
     tests = [name for name in QUESTIONS if any(name == test for _, test in cells)]
-    heads = [tag("th", title, scope="col") for title in ("method", *(QUESTIONS[name] for name in tests))]
+    heads = [tag("th", "method", scope="col")]
+    heads += [tag("th", title, tag("small", number), scope="col") for title, number in (QUESTIONS[t] for t in tests)]
     lines = [
         tag("tr", tag("th", method_name(subject), scope="row"), *(_cell(cells.get((subject, name))) for name in tests))
         for subject in dict.fromkeys(subject for subject, _ in cells)
