@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from heatcheck.errors import InputError
+from heatcheck.experiments.trained.models import Trained
 from heatcheck.results import TABLES, ExampleRow, Origin, Score, TokenScores, read_run, read_table, tables, write_tables
 from heatcheck.tables import write_tables as write_run
 
@@ -72,7 +73,7 @@ def test_a_run_joins_steps_that_know_of_words_with_older_ones(tmp_path):
     for folder in (old, new):
         write_tables(folder, tables(in_words(folder.name), ORIGIN, "explain"))
     without_words(old)
-    write_run(tmp_path, {"explain lime": [old, new]}, ("good", "bad"), ORIGIN, {})
+    write_run(tmp_path, {"explain lime": [old, new]}, ("good", "bad"), ORIGIN, {}, Trained({}))
     found = read_table(tmp_path, "tokens", ["example_id", "word"]).to_pylist()
     assert [tuple(row.values()) for row in found] == [("old", None), ("old", None), ("new", 0), ("new", None)]
 

@@ -117,7 +117,7 @@ def _extensions() -> Iterator[Case]:
         for encoder in ("cnn", LSTM):
             # Few words to know, so that half of the texts do: VADER's strong ones.
             data = f"mock-1(place='{place}', strength='strong', train=4000)"
-            yield Case(data, encoder, ONE, "place", place, lists=False)
+            yield Case(data, encoder, THREE, "place", place, lists=False)
     for dataset in ("sst-full", "mock-2q(train=2000)"):
         yield Case(dataset, MLP, THREE, "bases", "3", bases=PAPER_2[:2])
 
