@@ -151,7 +151,8 @@ def test_wrong_words_are_answered_with_what_there_is(heatcheck, tmp_path):
             "permutation",
             "--model",
             "nowhere",
-        ): "nowhere: no such folder, and no model of that name can be fetched from the hub.",
+        ): "nowhere: no such folder, and no model of that name can be fetched from the hub. Check the name, or fetch "
+        "it where there is a network, and give its folder.",
         ("run", "adversarial_attention", "--data", pairs, "--model", "pair", "--solver", "exact"): (
             "The exact adversary is for single texts and two classes; this task is 'pair' with 3 classes. "
             "Use --solver search or published."

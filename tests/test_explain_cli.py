@@ -105,19 +105,24 @@ def test_what_the_model_does_not_read_is_told_from_what_does_not_matter(heatchec
 
 def test_an_audit_adds_what_it_says(heatcheck, model):
     write_methods_sample(Path("run"))
-    code, out, err = heatcheck(
-        "explain", "good film", "--model", model, "--method", "gradient,deep_lift_captum,occlusion", "--run", "run"
+    flags = ("--model", model, "--method", "gradient,deep_lift_captum,occlusion,saliency", "--run", "run")
+    code, out, err = heatcheck("explain", "good film", *flags)
+    assert (code, out) == (2, "")
+    assert err == (
+        "heatcheck: run is an audit of bilstm-tanh, not of tiny. Give --model the model that was audited, leave out "
+        "--run, or audit this model and give that run.\n"
     )
-    assert code == 0
-    assert re.search(r"\n  audit: mean τ with 13 other methods: .*; comprehensiveness .* \(delete, ", out)
-    assert re.search(r"\n  audit: .*not ranked: misses the sum it promises by 45% \(median\)\n", out)
-    assert "\n  audit: was not tested there; tested: attention, " in out
-    assert "audit: τ is 1 where" in out
-    assert "note: run is an audit of bilstm-tanh, not of tiny." in err
-    assert "audit: mean τ with 13" in Path("explanation.html").read_text()
+    assert not Path("explanation.html").exists()
     about = json.loads(Path("run/run.json").read_text())
     Path("run/run.json").write_text(json.dumps(about | {"model": {"name": "tiny"}}))
-    assert heatcheck("explain", "good", "--model", model, "--method", "gradient", "--run", "run")[2] == ""
+    code, out, err = heatcheck("explain", "good film", *flags)
+    assert (code, err) == (0, "")
+    assert re.search(r"\n  audit: mean τ with 13 other methods: .*; comprehensiveness .* \(delete, ", out)
+    assert re.search(r"\n  audit: .*not ranked: misses the sum it promises by 45% \(median\)\n", out)
+    page = Path("explanation.html").read_text()
+    for once in ("audit: not tested there: occlusion, saliency; tested: attention, ", "audit: τ is 1 where"):
+        assert out.count(once) == page.count(once) == 1
+    assert "audit: mean τ with 13" in page
 
 
 def test_an_audit_of_a_model_of_the_same_name_is_of_another_model(heatcheck):
@@ -131,8 +136,14 @@ def test_an_audit_of_a_model_of_the_same_name_is_of_another_model(heatcheck):
     explain = ("explain", "good", "--method", "gradient", "--run", "run", "--model")
     assert heatcheck(*explain, "one/tiny")[::2] == (0, "")
     assert heatcheck(*explain, "moved")[::2] == (0, "")
-    assert heatcheck(*explain, "two/tiny")[2] == "note: run is an audit of another model called tiny (one/tiny).\n"
-    assert heatcheck(*explain, "other")[2] == "note: run is an audit of tiny, not of other.\n"
+    assert heatcheck(*explain, "one/tiny")[1].count("comprehensiveness") == 0
+    for other, whose in (
+        ("two/tiny", "another model called tiny (one/tiny)"),
+        ("other", "tiny (one/tiny), not of other"),
+    ):
+        code, _, err = heatcheck(*explain, other)
+        assert code == 2
+        assert err.startswith(f"heatcheck: run is an audit of {whose}. Give --model the model that was audited, ")
 
 
 def test_an_audit_of_a_function_is_known_by_its_name(heatcheck):

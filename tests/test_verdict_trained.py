@@ -168,7 +168,7 @@ def test_a_model_that_says_nearly_the_same_to_every_text_gives_nothing_to_imitat
     assert one(*rows).outcome != "cannot tell"
     finding = one(*rows, mean("trained_adversary_uninformed_tvd", 0.01, 0.001, "attention", "the same answer"))
     assert finding.outcome == "cannot tell"
-    assert "says nearly the same to every text" in finding.meaning
+    assert "says nearly the same to nearly every text" in finding.meaning
 
 
 def test_without_imitation_alone_a_price_proves_nothing() -> None:
@@ -230,6 +230,18 @@ def test_which_liar_is_judged_is_decided_on_dev_texts() -> None:
     assert finding.value == pytest.approx(0.18)  # its price on the texts under test
 
 
+def test_on_dev_texts_too_a_liar_pays_only_beyond_imitation() -> None:
+    """The twins of the second seed imitate poorly, with and without other attention."""
+    rows = adversary((0.0, 0.01, 0.1), (0.1, 0.06, 0.6), setting="seed 1")
+    rows += adversary((0.0, 0.05, 0.1), (0.1, 0.07, 0.6), setting="seed 2")
+    rows += [
+        Score("trained_adversary_tvd", tvd, "attention", "trained adversary", statistic=ON_DEV, setting=seed, at=at)
+        for seed, tvds in (("seed 1", (0.01, 0.06)), ("seed 2", (0.05, 0.07)))
+        for at, tvd in zip((0.0, 0.1), tvds, strict=True)
+    ]
+    assert one(*rows).value == pytest.approx(0.02)
+
+
 def attefa(*relative: float, half: float = 0.05, jsd: float = 0.6, uninformed: float = 0.4) -> list[Score]:
     """An adversary for each value."""
     overall = fmean(relative)
@@ -260,12 +272,44 @@ def test_one_liar_is_enough_whatever_the_others_do() -> None:
 
 
 def test_which_attack_is_judged_is_decided_on_dev_texts() -> None:
-    rows = attefa(0.2, 0.3, half=0.01)
-    for seed, tvd in (("seed 1", 0.5), ("seed 2", 0.1)):
-        for name, value in (("attefa_tvd", tvd), ("attefa_jsd", 0.6)):
-            rows.append(Score(name, value, "base", seed, statistic=ON_DEV))
-    finding = one(*rows)
+    finding = one(
+        *attefa(0.2, 0.3, half=0.01), *on_dev("base", "seed 1", 0.5, 0.6), *on_dev("base", "seed 2", 0.1, 0.6)
+    )
     assert "The best of 2 adversaries by dev texts (seed 2) has 0.30" in finding.finding
+
+
+def on_dev(base: str, seed: str, tvd: float, jsd: float) -> list[Score]:
+    return [Score(f"attefa_{what}", x, base, seed, statistic=ON_DEV) for what, x in (("tvd", tvd), ("jsd", jsd))]
+
+
+def test_on_dev_texts_too_attefa_is_a_ratio() -> None:
+    rows = attefa(0.2, 0.3, half=0.01)  # the second moved the output more, and attention far more
+    finding = one(*rows, *on_dev("base", "seed 1", 0.1, 0.15), *on_dev("base", "seed 2", 0.15, 0.6))
+    assert "(seed 2) has 0.30" in finding.finding
+
+
+def test_on_dev_texts_too_adversaries_are_measured_by_their_own_base() -> None:
+    """One who has read nothing is near to a base that hardly varies, and so is every adversary."""
+    rows = attefa(0.2, half=0.01)
+    for name, value, setting in (
+        ("attefa", 1.0, "relative"),
+        ("attefa_jsd", 0.6, None),
+        ("attefa_uninformed_tvd", 0.07, None),
+    ):
+        rows.append(mean(name, value, 0.01, "seed 7", "seed 1", setting=setting))
+    finding = one(*rows, *on_dev("base", "seed 1", 0.08, 0.6), *on_dev("seed 7", "seed 1", 0.07, 0.6))
+    assert (finding.outcome, finding.value) == ("fails", 0.2)
+
+
+def test_a_base_that_says_nearly_the_same_to_all_does_not_decide_for_the_others() -> None:
+    rows = attefa(0.2, half=0.01)
+    for name, value, setting in (
+        ("attefa", 0.1, "relative"),
+        ("attefa_jsd", 0.6, None),
+        ("attefa_uninformed_tvd", 0.01, None),
+    ):
+        rows.append(mean(name, value, 0.001, "seed 7", "seed 1", setting=setting))
+    assert (one(*rows).outcome, one(*rows).value) == ("fails", 0.2)
 
 
 def test_an_adversary_without_a_value_does_not_hide_the_others() -> None:
@@ -311,7 +355,7 @@ def test_an_adversary_that_did_not_move_attention_proves_no_faithfulness() -> No
 def test_where_the_model_says_nearly_the_same_to_every_text_nothing_can_be_told(relative: float) -> None:
     finding = one(*attefa(relative, uninformed=0.003))
     assert finding.outcome == "cannot tell"
-    assert "says nearly the same to every text" in finding.meaning
+    assert "says nearly the same to nearly every text" in finding.meaning
     assert "0.003" in finding.meaning
     assert one(*attefa(relative, uninformed=0.06)).outcome != "cannot tell"
 

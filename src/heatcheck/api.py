@@ -31,6 +31,7 @@ from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
+from heatcheck.report.said import Said
 from heatcheck.report.said import said as report_said
 from heatcheck.request import Request
 from heatcheck.settings import AUDITS, with_stability
@@ -200,11 +201,19 @@ def explain(
     return explain_text(subject, text, methods, target, special_tokens=special_tokens, seed=seed)
 
 
-def audited_methods(run: Path, found: Attributions, model: Subject[Any]) -> tuple[dict[str, str], list[str]]:
-    """What the audit in the folder `run` says of each method in `found`; and a note if it is not of this model."""
+def check_audited(run: Path, model: Subject[Any]) -> None:
+    """Refuses the audit of another model: what it says of methods holds for that model alone."""
     about = results.read_run(run)
-    notes = [] if _is_audit_of(about, model) else [_of_another(run, about.get("model", {}), model.name)]
-    return report_said(run, [one.method for one in found]), notes
+    if not _is_audit_of(about, model):
+        raise InputError(
+            f"{run} is an audit of {_of_another(about.get('model', {}), model.name)}. Give --model the model that was "
+            "audited, leave out --run, or audit this model and give that run."
+        )
+
+
+def audited_methods(run: Path, found: Attributions) -> Said:
+    """What the audit in the folder `run` says of each method in `found`."""
+    return report_said(run, [one.method for one in found])
 
 
 def _is_audit_of(about: Mapping[str, Any], model: Subject[Any]) -> bool:
@@ -216,10 +225,12 @@ def _is_audit_of(about: Mapping[str, Any], model: Subject[Any]) -> bool:
     return bool(there == runner.model_fingerprints(model)["model"])
 
 
-def _of_another(run: Path, audited: Mapping[str, Any], name: str) -> str:
+def _of_another(audited: Mapping[str, Any], name: str) -> str:
+    """Many models share a name; of ours and of folders the run knows where they were."""
+    where = f" ({audited['folder']})" if audited.get("folder") else ""
     if audited.get("name") == name:
-        return f"{run} is an audit of another model called {name} ({audited.get('folder', 'its folder is not known')})."
-    return f"{run} is an audit of {audited.get('name', '')}, not of {name}."
+        return f"another model called {name}{where or ' (its folder is not known)'}"
+    return f"{audited.get('name', 'a model without a name')}{where}, not of {name}"
 
 
 def default_limit(model: str | Path | Predict | None, spec: ModelSpec | TransformerSpec | None = None) -> int:

@@ -314,6 +314,8 @@ def explain(
         device=choose_device(machine.device),
         pair=pair is not None,
     )
+    if audited is not None:
+        api.check_audited(audited, subject)
     found, notes = api.explain(
         text if pair is None else (text, pair),
         subject,
@@ -323,9 +325,9 @@ def explain(
         seed=machine.seed,
         threads=machine.threads,
     )
-    said, more = ({}, []) if audited is None else api.audited_methods(audited, found, subject)
+    said = None if audited is None else api.audited_methods(audited, found)
     terminal.show(OUT, found.heatmaps, said)
-    for note in (*subject.notes, *notes, *more):
+    for note in (*subject.notes, *notes):
         say(f"note: {note}", ERR)
     say(f"\nPage: {heatmap.write(out, found.heatmaps, said)}")
 

@@ -25,7 +25,6 @@ An adversary that was found proves that it exists; that none was found is no pro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -253,13 +252,18 @@ class Attack(NamedTuple):
     relative: Estimate
     jsd: float
     published: float | None
-    on_dev: float | None  # AtteFa there
+    uninformed: float | None  # mean TVD of its base from one who has read nothing
+    on_dev: float | None  # `relative` there
 
     @property
     def order(self) -> tuple[bool, float, float]:
-        """The best attack has the lowest. One that hardly moved attention comes last."""
+        """The best attack has the lowest. One that cannot tell comes last."""
         chosen_by = self.relative.value if self.on_dev is None else self.on_dev
-        return self.jsd < MOVED, chosen_by, self.published or 0.0
+        return self.nothing_to_imitate or self.jsd < MOVED, chosen_by, self.published or 0.0
+
+    @property
+    def nothing_to_imitate(self) -> bool:
+        return self.uninformed is not None and self.uninformed < VARIED
 
     def __str__(self) -> str:
         return f"{self.seed}, against " + ("this model" if self.base == "base" else f"the model of {self.base}")
@@ -275,12 +279,12 @@ def _faithful(scores: pd.DataFrame) -> Iterator[Finding]:
     published = next(
         (m for m in means_of(means, "attefa") if (m.reference, m.setting) == (ALL_SEEDS, "published")), None
     )
-    attacks = _attacks(means, _attefa_on_dev(scores))
+    attacks = _attacks(means, scores)
     if not attacks:
         yield _no_attefa(means)
         return
     best = min(attacks, key=lambda attack: attack.order)
-    outcome, meaning = _tied(best, [m.found.value for m in means_of(means, "attefa_uninformed_tvd")])
+    outcome, meaning = _tied(best)
     which = "The adversary"
     if len(attacks) > 1:
         which = f"The best of {len(attacks)} adversaries" + ("" if best.on_dev is None else " by dev texts")
@@ -305,12 +309,19 @@ def _published(mean: Mean | None) -> str:
     return f"AtteFa is {mean.found} as published."
 
 
-def _attefa_on_dev(scores: pd.DataFrame) -> dict[tuple[Any, ...], float]:
+def _relative_on_dev(scores: pd.DataFrame, uninformed: Mapping[str, float]) -> dict[tuple[Any, ...], float]:
+    """`uninformed`, of a base, is on the texts that judge: it tells bases apart, not their adversaries."""
     moved, apart = (on_dev(scores, f"attefa_{what}", "subject", "reference") for what in ("tvd", "jsd"))
-    return {key: tvd / (apart[key] / LN2) for key, tvd in moved.items() if apart[key] > 0}
+    return {
+        (base, seed): tvd / uninformed[base] / (apart[base, seed] / LN2)
+        for (base, seed), tvd in moved.items()
+        if apart[base, seed] > 0 and uninformed.get(base, 0) > 0
+    }
 
 
-def _attacks(means: pd.DataFrame, on_dev: Mapping[tuple[Any, ...], float]) -> list[Attack]:
+def _attacks(means: pd.DataFrame, scores: pd.DataFrame) -> list[Attack]:
+    uninformed = {m.subject: m.found.value for m in means_of(means, "attefa_uninformed_tvd")}
+    relative_on_dev = _relative_on_dev(scores, uninformed)
     distances = {(m.subject, m.reference): m.found.value for m in means_of(means, "attefa_jsd")}
     found = means_of(means, "attefa")
     published = {(m.subject, m.reference): m.found.value for m in found if m.setting == "published"}
@@ -321,17 +332,18 @@ def _attacks(means: pd.DataFrame, on_dev: Mapping[tuple[Any, ...], float]) -> li
             m.found,
             distances[m.subject, m.reference],
             published.get((m.subject, m.reference)),
-            on_dev.get((m.subject, m.reference)),
+            uninformed.get(m.subject),
+            relative_on_dev.get((m.subject, m.reference)),
         )
         for m in found
         if m.setting == "relative" and (m.subject, m.reference) in distances
     ]
 
 
-def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
+def _tied(best: Attack) -> tuple[str, str]:
     """Outcome and meaning. Where there is nothing to be tied to, or nothing was tried, it cannot be told."""
-    if varied and fmean(varied) < VARIED:
-        return "cannot tell", same_to_all(fmean(varied))
+    if best.uninformed is not None and best.nothing_to_imitate:
+        return "cannot tell", same_to_all(best.uninformed)
     if best.jsd < MOVED:
         return "cannot tell", (
             "The adversaries hardly moved attention, so that the ratio is one of two small numbers: train longer."
@@ -339,8 +351,8 @@ def _tied(best: Attack, varied: list[float]) -> tuple[str, str]:
     if best.relative.value >= GAVE_UP:
         return "cannot tell", (
             "The adversaries gave up imitating: they are no closer to the model's output than one who has read "
-            "nothing. Either attention cannot move without the output, or training was stuck. Try other seeds, or "
-            "--adversary-patience 30."
+            "nothing. Either attention cannot move without the output, or training was stuck or too short. Try other "
+            "seeds, more --adversary-epochs, or --adversary-patience 30."
         )
     return {
         "below": (

@@ -3,8 +3,8 @@ little, whatever a test of it finds. No torch here.
 
 - At chance: its mean recall of the classes may be what one has who always says the same (1 / number of classes), and of
   two classes its area under the ROC curve may be ½. Then the headline begins with that, and a note has the numbers.
-- Nearly one answer: its outputs are within 0.05 of a constant on average. Then no test of how far the output moves can
-  fail or pass: it has nowhere to move.
+- Nearly one answer: its outputs are within 0.05 of a constant on average, by the whole interval (known of two classes
+  only). Then no test of how far the output moves can fail: it has nowhere to move. That it passes shows that it has.
 """
 
 from __future__ import annotations
@@ -29,21 +29,25 @@ def at_chance(scores: pd.DataFrame) -> str | None:
         return None
     if roc_auc is not None and roc_auc.found.low > 0.5:  # it tells the classes apart, and draws the line elsewhere
         return None
-    return (
+    found = (
         f"The model's mean recall of the classes is {recall.found} over {recall.found.n:,} texts, and one who always "
-        f"says the same has {recall.at:.2f}: its explanations may be those of guesses. Give more texts, or a better "
-        "model."
+        f"says the same has {recall.at:.2f}"
     )
+    if recall.found.high < recall.at:
+        return (
+            f"{found}: it is wrong more often than a guess. Are the classes in the model's order? --labels names them."
+        )
+    return f"{found}: its explanations may be those of guesses. Give more texts, or a better model."
 
 
 def where_the_output_moves(findings: list[Finding], scores: pd.DataFrame) -> list[Finding]:
-    """The findings, without what tests say of outputs that are nearly the same for all texts."""
+    """The findings, without failures by outputs that are nearly the same for all texts."""
     spread = _of_model(scores, "output_spread")
-    if spread is None or spread.found.value >= VARIED:
+    if spread is None or spread.found.high >= VARIED:
         return findings
     return [
         replace(finding, outcome="cannot tell", meaning=same_to_all(spread.found.value))
-        if finding.experiment in MOVES_THE_OUTPUT and finding.outcome != "cannot tell"
+        if finding.experiment in MOVES_THE_OUTPUT and finding.outcome == "fails"
         else finding
         for finding in findings
     ]
@@ -52,8 +56,8 @@ def where_the_output_moves(findings: list[Finding], scores: pd.DataFrame) -> lis
 def same_to_all(uninformed: float) -> str:
     """`uninformed`: mean TVD of the outputs from the constant that is nearest to them."""
     return (
-        "The model says nearly the same to every text: one that has read nothing is at a mean TVD of only "
-        f"{uninformed:.3f} from it. There is hardly an output that attention could be tied to."
+        "The model says nearly the same to nearly every text: one who has read nothing is at a mean TVD of only "
+        f"{uninformed:.3f} from it. Little is left that attention could be tied to."
     )
 
 

@@ -32,13 +32,16 @@ from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.heads import HasHeads, attended
 from heatcheck.models.protocols import in_words
+from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.progress import Progress
 from heatcheck.results import Origin, Row
 
 SHARD = 256  # texts per step: what a kill may cost, and what is in memory at once
 EXPLAIN_SHARD = 32  # explanations take far longer
-SLOW_SHARD = 8  # and some tests of them seconds a text; divides EXPLAIN_SHARD, so that a step's are in one file
+# And some tests of them seconds a text, unless the model is one of ours; divides EXPLAIN_SHARD, so that a step's are in
+# one file.
+SLOW_SHARD = 8
 
 Rows = Callable[[Sequence[Example], torch.Generator], Iterator[Row]]
 
@@ -182,7 +185,8 @@ class Work:
     def _measure(self, name: str, explained: Mapping[str, list[Path]]) -> Iterator[Path]:
         experiment: Experiment = EXPERIMENTS[name]
         config = self.configs[name]
-        size = SLOW_SHARD if experiment.slow else EXPLAIN_SHARD if experiment.explained else SHARD
+        slow = experiment.slow and not isinstance(self.subject.spec, ModelSpec)
+        size = SLOW_SHARD if slow else EXPLAIN_SHARD if experiment.explained else SHARD
         needed = self._needed(experiment, config)
 
         def rows(shard: Sequence[Example], generator: torch.Generator) -> Iterator[Row]:

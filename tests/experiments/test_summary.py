@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from heatcheck.experiments.summary import summarise, summarise_performance
@@ -100,8 +101,21 @@ def test_mean_recall_is_scikit_learns_and_knows_what_chance_is():
 
 
 def test_the_spread_of_outputs_is_from_the_nearest_constant():
-    outputs = np.array([0.2, 0.5, 0.6, 0.9, 0.5])
+    """Both predicted classes weigh the same: here the mean of two texts and that of three."""
+    outputs = np.array([0.2, 0.45, 0.6, 0.9, 0.5])
     found = performance("01011", "00111", np.log(outputs / (1 - outputs)).tolist(), "01")["output_spread"]
-    constants = np.linspace(0, 1, 1001)
-    assert found.value == pytest.approx(min(np.abs(outputs - c).mean() for c in constants))
+    far = [np.abs(outputs - constant) for constant in np.linspace(0, 1, 1001)]
+    assert found.value == pytest.approx(min((each[:2].mean() + each[2:].mean()) / 2 for each in far))
+    assert found.low <= found.value <= found.high
     assert performance("01", "01", [3.0, 3.0], "01")["output_spread"].value == 0
+
+
+def test_a_model_that_knows_a_rare_class_does_not_say_the_same_to_every_text():
+    truth = "0" * 97 + "1" * 3
+    found = performance(truth, truth, [-4.0] * 97 + [4.0] * 3, "01")["output_spread"]
+    assert found.value == pytest.approx((expit(4) - expit(-4)) / 2)
+
+
+def test_chance_is_that_of_the_classes_that_are_there():
+    found = performance("00112", "00111", [None] * 5, "0123")["balanced_accuracy"]
+    assert (found.value, found.at) == (pytest.approx(2 / 3), pytest.approx(1 / 3))

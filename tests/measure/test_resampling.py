@@ -51,6 +51,13 @@ def test_a_class_that_is_not_drawn_does_not_count_as_wrong():
     assert interval(balanced_accuracies(drawn_texts(50, seed=0), truth, truth[:, None])[:, 0]) == (1, 1, 1)
 
 
+def test_one_who_always_says_the_same_is_at_chance_in_every_resample():
+    truth = np.array([0] * 81 + list(range(1, 20)))  # most resamples lack a third of the classes
+    found = interval(balanced_accuracies(drawn_texts(100, seed=0), truth, np.zeros((100, 1), dtype=int))[:, 0])
+    assert found == pytest.approx((1 / 20, 1 / 20, 1 / 20))
+    assert found.low <= 1 / 20
+
+
 def test_means_know_texts_and_models():
     values = np.random.default_rng(0).uniform(0.4, 0.5, size=(30, 4))
     drawn = drawn_texts(30, seed=0)

@@ -12,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.color import ColorSystem
 from rich.console import Console
 
 from heatcheck import terminal
 from heatcheck.errors import InputError
 from heatcheck.report import heatmap
-from heatcheck.report.said import said
+from heatcheck.report.said import Said, said
 from heatcheck.report.scored import Heatmap, Part, Token
 from heatcheck.results import read_run, read_table, write_json
 
@@ -28,6 +29,7 @@ from .sample_methods import write_methods_sample
 LABELS = ("<script>document.title='hacked'</script>", 'pos"it\u202eive\x00', "\x1b[2J😀")
 
 
+SAID = Said({"gradient": "agrees"}, ("τ is 1 where",))
 OURS = {
     "html", "head", "meta", "link", "title", "style", "body", "main", "article", "section", "div", "span", "b", "bdi",
     "p", "ul", "li", "footer",
@@ -105,13 +107,14 @@ class Reading(HTMLParser):
 
 def test_the_page_says_what_was_found_and_loads_nothing():
     one = heat(scores=(0.1, -0.4, 0.0, 0.4), signed=True, delta=0.31, notes=("not ranked: a reason",))
-    read = Reading(heatmap.page([one, replace(one, method="lime(samples=9)", delta=None)], {"gradient": "agrees"}))
+    read = Reading(heatmap.page([one, replace(one, method="lime(samples=9)", delta=None)], SAID))
     for sentence in (
         "predicted positive (93%)",
         "misses the sum it promises by 31%",
         "not ranked: a reason",
         "LIME (samples=9)",
         "audit: agrees",
+        "audit: τ is 1 where",
         "strongest: “good,” −0.40, “film” 0.40, “a” 0.10",
         "against the class",
     ):
@@ -150,7 +153,8 @@ def test_a_page_that_cannot_be_written_is_a_sentence(tmp_path: Path):
 
 def test_what_an_audit_says_in_a_line(tmp_path: Path):
     write_methods_sample(tmp_path)
-    lines = said(tmp_path, ["gradient", "deep_lift_captum", "occlusion"])
+    found = said(tmp_path, ["gradient", "occlusion", "deep_lift_captum", "random"])
+    lines = found.lines
     number = r"−?\d\.\d+"
     agreement, erasure = lines["gradient"].split("; ")
     assert re.fullmatch(f"mean τ with 13 other methods: {number}", agreement)
@@ -158,7 +162,10 @@ def test_what_an_audit_says_in_a_line(tmp_path: Path):
     assert re.fullmatch(rf"comprehensiveness {each[0]}, {each[1]}", erasure)
     assert lines["deep_lift_captum"].endswith("; not ranked: misses the sum it promises by 45% (median)")
     tested = "attention, attention_x_gradient, deep_lift, deep_lift_captum (not ranked), flow,"
-    assert lines["occlusion"].startswith(f"was not tested there; tested: {tested}")
+    assert list(lines) == ["gradient", "deep_lift_captum"]
+    assert found.below[0].startswith(f"not tested there: occlusion, random; tested: {tested}")
+    assert [line.split(" is ")[0] for line in found.below[1:]] == ["τ", "comprehensiveness"]
+    assert said(tmp_path, ["gradient"]).below == found.below[1:]
 
 
 def test_a_method_that_was_tested_alone_and_not_ranked_was_tested(tmp_path: Path):
@@ -168,7 +175,8 @@ def test_a_method_that_was_tested_alone_and_not_ranked_was_tested(tmp_path: Path
     row = next(row for row in scores.to_pylist() if row["example_id"] is None and row["statistic"] == "mean") | flaw
     added = scores.from_pylist([row], schema=scores.schema)
     pq.write_table(pa.concat_tables([scores, added]), tmp_path / "scores.parquet")
-    assert said(tmp_path, ["occlusion"])["occlusion"].endswith("tested: attention, deep_lift_captum (not ranked)")
+    below = "not tested there: occlusion; tested: attention, deep_lift_captum (not ranked)"
+    assert said(tmp_path, ["occlusion"]) == Said({}, (below,))
 
 
 def test_an_audits_verdict_on_a_method_comes_first_what_failed_before_the_rest(tmp_path: Path):
@@ -181,20 +189,21 @@ def test_an_audits_verdict_on_a_method_comes_first_what_failed_before_the_rest(t
     ]
     findings = [*(f for f in about["verdict"]["findings"] if f["experiment"] != "performance"), *added]
     write_json(run / "run.json", about | {"verdict": {"headline": "", "findings": findings}})
-    lines = said(run, ["attention", "gradient", "lime(samples=9)", "occlusion"])
+    found = said(run, ["attention", "gradient", "lime(samples=9)", "occlusion"])
+    lines = found.lines
     assert lines["attention"] == (
         "fails: “Does attention agree with gradients?”, “Could another heatmap explain the same output?”; "
         "cannot tell: “Does shuffling attention change the output?”"
     )
     assert lines["gradient"] == "passes: “Is gradient good?”"
     assert lines["lime(samples=9)"] == "fails: “Is lime(samples=9) good?”"
-    assert lines["occlusion"] == "was not tested there; tested: attention, gradient, lime(samples=9)"
+    assert found.below == ("not tested there: occlusion; tested: attention, gradient, lime(samples=9)",)
 
 
 def printed(*heatmaps: Heatmap, **settings: object) -> str:
     file = io.StringIO()
     console = Console(file=file, width=60, **{"legacy_windows": False, "_environ": {}, **settings})
-    terminal.show(console, heatmaps, {"gradient": "agrees"})
+    terminal.show(console, heatmaps, SAID)
     return file.getvalue()
 
 
@@ -248,13 +257,32 @@ def test_letters_can_be_read_on_their_backgrounds():
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
 
     for step in range(-100, 101):
-        style = terminal.look(step / 100)
+        style = terminal.look_in_many(step / 100)
         if style.bgcolor is not None:
             assert light(*style.bgcolor.get_truecolor()) / light(0, 0, 0) >= 4.5
         elif step:
             letters = light(*style.color.get_truecolor())
             assert letters / light(0, 0, 0) >= 3
             assert light(255, 255, 255) / letters >= 3
+
+
+@pytest.mark.parametrize(("system", "number"), [("standard", ColorSystem.STANDARD), ("256", ColorSystem.EIGHT_BIT)])
+def test_fewer_colours_keep_the_sign(system, number):
+    """Whatever the terminal makes of a step for the class, it is never what it makes of one against it, nor a grey."""
+    look = terminal.look_in(Console(force_terminal=True, color_system=system, _environ={}))
+
+    def seen(share: float) -> tuple[int, int, int]:
+        style = look(share)
+        return (style.bgcolor or style.color).downgrade(number).get_truecolor()
+
+    for step in range(1, 101):
+        red, _, blue = seen(step / 100)
+        assert red > blue, step
+        red, _, blue = seen(-step / 100)
+        assert red < blue, -step
+    found = printed(heat(scores=(0.4, -0.15), signed=True), force_terminal=True, color_system="standard")
+    assert "\x1b[4;30;101ma\x1b[0m \x1b[30;104mgood,\x1b[0m" in found
+    assert "little \x1b[91m word \x1b[0m\x1b[30;101m word \x1b[0m\x1b[4;30;101m word \x1b[0m most" in found
 
 
 @pytest.mark.parametrize("settings", [{}, COLOURS])

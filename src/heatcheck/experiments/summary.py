@@ -15,8 +15,8 @@ from numpy import ndarray
 from scipy import stats
 from scipy.special import expit
 
-from heatcheck.measure.intervals import Interval, bootstrap, bootstrap_columns, resampled
-from heatcheck.measure.resampling import balanced_accuracies, drawn_texts, interval
+from heatcheck.measure.intervals import RESAMPLES, Interval, bootstrap, bootstrap_columns, resampled
+from heatcheck.measure.resampling import balanced_accuracies, interval
 from heatcheck.results import Score
 
 SIGNIFICANT = 0.05
@@ -99,24 +99,47 @@ def _medians(names: Sequence[dict[str, Any]], group: str | None, scores: pd.Data
 
 def summarise_performance(examples: pd.DataFrame, labels: tuple[str, ...], *, seed: int) -> Iterator[Score]:
     """F1 (of the second of two classes; micro, which is accuracy, for more), accuracy, mean recall of the classes
-    (`at`: of one who always says the same). For two classes ROC-AUC, and the mean TVD of the outputs from the constant
-    that is nearest to them, their median."""
+    (`at`: of one who always says the same). For two classes ROC-AUC, and how far the outputs are from a constant."""
     truth, predicted = (examples[column].map(labels.index).to_numpy() for column in ("label", "predicted"))
     n = len(truth)
     accuracy = bootstrap((truth == predicted).astype(float), np.mean, seed=seed)
     yield _f1(truth, predicted, labels, seed) if len(labels) == 2 else _performance("f1", accuracy, n, f1_of(labels))
     yield _performance("accuracy", accuracy, n)
     if len(classes := np.unique(truth)) > 1:
-        recall = interval(balanced_accuracies(drawn_texts(n, seed=seed), truth, predicted[:, None])[:, 0])
-        yield replace(_performance("balanced_accuracy", recall, n), at=1 / len(classes))
+        yield replace(_performance("balanced_accuracy", _recall(truth, predicted, seed), n), at=1 / len(classes))
     if len(labels) == 2:
         outputs = expit(examples["log_odds"].to_numpy(dtype=float))
-        yield _performance("output_spread", bootstrap(np.abs(outputs - np.median(outputs)), np.mean, seed=seed), n)
+        found = resampled(lambda rows: output_spread(outputs[rows], predicted[rows]), n, seed=seed)
+        yield _performance("output_spread", found, n)
     if len(labels) == 2 and len(classes) == 2:
         log_odds = examples["log_odds"].to_numpy()
         yield _performance("roc_auc", resampled(lambda rows: roc_auc(truth[rows], log_odds[rows]), n, seed=seed), n)
     elif len(labels) == 2:
         yield Score("roc_auc", None, "model", statistic="mean", n=n, reason="all texts have the same label")
+
+
+def _recall(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"], seed: int) -> Interval:
+    """Of one class, texts that are right are all alike, and so are those that are wrong: it is enough to draw how many
+    of each there are, however many texts."""
+    kinds, sizes = np.unique(np.stack([truth, truth == predicted]), axis=1, return_counts=True)
+    n = len(truth)
+    drawn = np.vstack([sizes, np.random.default_rng(seed).multinomial(n, sizes / n, RESAMPLES)]).astype(float)
+    said = np.where(kinds[1] == 1, kinds[0], -1)
+    return interval(balanced_accuracies(drawn, kinds[0], said[:, None])[:, 0])
+
+
+def output_spread(outputs: Float[ndarray, "N"], predicted: Int[ndarray, "N"]) -> float:
+    """Mean TVD of the outputs from the constant that is nearest to them. All predicted classes weigh the same, or a
+    model that knows a rare one would seem to say the same to every text.
+
+    >>> round(output_spread(np.array([0.1, 0.1, 0.1, 0.9]), np.array([0, 0, 0, 1])), 3)
+    0.4
+    """
+    _, kind, sizes = np.unique(predicted, return_inverse=True, return_counts=True)
+    weights, order = 1 / sizes[kind], np.argsort(outputs)
+    below = weights[order].cumsum()
+    middle = outputs[order][np.searchsorted(below, below[-1] / 2)]
+    return float(np.average(np.abs(outputs - middle), weights=weights))
 
 
 def _f1(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"], labels: tuple[str, ...], seed: int) -> Score:

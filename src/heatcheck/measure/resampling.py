@@ -38,12 +38,18 @@ def f1_scores(
 def balanced_accuracies(
     drawn: Float[ndarray, "R N"], truth: Int[ndarray, "N"], predicted: Int[ndarray, "N M"]
 ) -> Float[ndarray, "R M"]:
-    """Mean recall of the classes that are drawn, of each model: 1 / their number for one that answers all alike."""
+    """Mean recall of the classes, of each model: 1 / their number for one that answers all alike. Where a resample
+    lacks a class, that one would be at 1 / the number drawn: so each is set between 0 and 1 there, and back."""
     right = (predicted == truth[:, None]).astype(float)
     members = [(truth == label).astype(float) for label in np.unique(truth)]
     with np.errstate(invalid="ignore"):
-        recalls = [drawn @ (right * those[:, None]) / (drawn @ those)[:, None] for those in members]
-    return np.asarray(np.nanmean(recalls, axis=0))
+        recalls = np.stack([drawn @ (right * those[:, None]) / (drawn @ those)[:, None] for those in members])
+    found = np.nanmean(recalls, axis=0)
+    if len(members) == 1:
+        return np.asarray(found)
+    classes = (~np.isnan(recalls)).sum(0)
+    chance = np.where(classes > 1, 1 / classes, np.nan)  # where one class alone is drawn there is no number
+    return np.asarray((found - chance) / (1 - chance) * (1 - 1 / len(members)) + 1 / len(members))
 
 
 def over_models(values: Float[ndarray, "R M"], *, seed: int, most: float = 1.0) -> Float[ndarray, "R"]:

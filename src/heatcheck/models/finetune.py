@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from heatcheck.data.dataset import DEV, TRAIN, Dataset
-from heatcheck.errors import InputError
+from heatcheck.errors import InputError, first_line
 from heatcheck.models import pretrained
 from heatcheck.models.checkpoint import DESCRIPTION  # beside Hugging Face's: what we know of the training
 from heatcheck.models.fit import Epoch, Recipe, Watch
@@ -103,7 +103,7 @@ def check_learns(model: HuggingFaceModel) -> None:
     except Exception as error:  # networks fail in ways of their own
         raise InputError(
             f"{type(model.network).__name__} cannot be trained on texts as they are "
-            f"({pretrained.first_line(error)}). Fine-tune it with other tools, and audit the folder that they write."
+            f"({first_line(error)}). Fine-tune it with other tools, and audit the folder that they write."
         ) from error
     finally:
         model.eval().zero_grad()

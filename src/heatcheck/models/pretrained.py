@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from heatcheck.data.installed import installed_file
-from heatcheck.errors import InputError
+from heatcheck.errors import InputError, first_line, first_sentence
 from heatcheck.hub_reach import out_of_reach
 from heatcheck.machine import is_out_of_memory
 from heatcheck.models.by_ids import HuggingFacePredictor
@@ -340,7 +340,10 @@ def _why_not(source: str, error: Exception) -> str:
     if "trust_remote_code" in text:
         return _remote(source)
     if not Path(source).exists() and ("not a local folder" in text or "couldn't connect" in text.lower()):
-        return f"{source}: no such folder, and no model of that name can be fetched from the hub."
+        return (
+            f"{source}: no such folder, and no model of that name can be fetched from the hub. Check the name, or "
+            "fetch it where there is a network, and give its folder."
+        )
     return f"{source}: cannot be loaded as a Hugging Face model ({first_sentence(error)})."
 
 
@@ -349,11 +352,3 @@ def _remote(source: str) -> str:
         f"{source}: needs code that its author wrote, which is not run by default. "
         "If you trust it, add --trust-remote-code."
     )
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def first_sentence(error: Exception) -> str:
-    return first_line(error).partition(". ")[0].rstrip(".")

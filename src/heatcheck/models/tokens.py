@@ -14,7 +14,7 @@ from torch import Tensor
 
 from heatcheck.batch import PAIR, TEXT, Batch, Example
 from heatcheck.data.reading import Column, Row
-from heatcheck.errors import InputError
+from heatcheck.errors import InputError, first_line
 from heatcheck.scripts import JOINER, clings, unspaced
 
 
@@ -46,7 +46,7 @@ def check_plain(source: str, tokenizer: Any) -> None:
     try:
         tokenizer("a", "b", verbose=False)
     except Exception as error:  # tokenizers fail in ways of their own
-        why = str(error).strip().partition("\n")[0].rstrip(".")
+        why = first_line(error).rstrip(".")
         raise InputError(
             f"{source}: its tokenizer ({type(tokenizer).__name__}) does not read plain texts ({why}). "
             "Save one that does beside the model, or audit it as a black box: --model python:module:function."

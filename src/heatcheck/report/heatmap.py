@@ -5,7 +5,7 @@ Everything from data is escaped by `markup.tag`. The page has no script, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from string import Template
@@ -14,7 +14,7 @@ from heatcheck.method_names import listed, method_name
 from heatcheck.report.assets import asset, check_page, framed, write_whole
 from heatcheck.report.figures import MINUS, percent
 from heatcheck.report.markup import Markup, escape, join, tag
-from heatcheck.report.said import ABOUT
+from heatcheck.report.said import Said
 from heatcheck.report.scored import Heatmap, Part
 from heatcheck.report.visible import for_page
 from heatcheck.results import NOT_RANKED
@@ -25,12 +25,14 @@ STYLES = ("page.css", "parts.css", "heatmap.css")
 Look = Callable[[Part], dict[str, str]]
 
 
-def page(heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> str:
-    """One HTML file. `said`: what an audit says of a method."""
+def page(heatmaps: Sequence[Heatmap], said: Said | None = None) -> str:
+    """One HTML file. `said`: what an audit says of the methods."""
     scale = "".join(f".share-{step} {{ --share: {step / STEPS:g}; }}\n" for step in range(STEPS + 1))
     style = "\n".join([*(asset(name) for name in STYLES), scale])
-    texts = [_text(list(group), said or {}) for _, group in groupby(heatmaps, key=lambda one: (one.text, one.pair))]
-    content = join(*texts, legend(heatmaps), tag("p", f"audit: {ABOUT}", class_="legend") if said else None)
+    found = said or Said({})
+    texts = [_text(list(group), found.lines) for _, group in groupby(heatmaps, key=lambda one: (one.text, one.pair))]
+    below = [tag("p", f"audit: {sentence}", class_="legend") for sentence in found.below]
+    content = join(*texts, legend(heatmaps), *below)
     body = Template(asset("heatmap.html")).substitute(content=for_page(content))
     return framed(heatmaps[0].model if heatmaps else "nothing explained", style, body)
 
@@ -40,7 +42,7 @@ def check_place(path: Path) -> None:
     check_page(path, "heatmap")
 
 
-def write(path: Path, heatmaps: Sequence[Heatmap], said: Mapping[str, str] | None = None) -> Path:
+def write(path: Path, heatmaps: Sequence[Heatmap], said: Said | None = None) -> Path:
     check_place(path)
     return write_whole(path, page(heatmaps, said), "heatmap")
 
@@ -81,7 +83,7 @@ def score_text(score: float) -> str:
     return written.replace("-", MINUS)
 
 
-def _text(heatmaps: Sequence[Heatmap], said: Mapping[str, str]) -> Markup:
+def _text(heatmaps: Sequence[Heatmap], said: dict[str, str]) -> Markup:
     first = heatmaps[0]
     chips = [
         tag("span", "model ", tag("b", tag("bdi", first.model)), class_="chip"),

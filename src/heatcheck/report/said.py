@@ -4,6 +4,7 @@ agrees with others, how well it finds the words that matter, and whether it may 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,17 +16,32 @@ from heatcheck.report.figures import count, figure
 from heatcheck.report.methods import Pairs, left_out, own_marks
 from heatcheck.report.source import Run, Variant
 
-ABOUT = (
-    "τ is 1 where two methods order the words alike, 0 where they have nothing in common; comprehensiveness is how far "
-    "the output drops when words are taken out in the method's order, between the worst (0) and the best (1) found."
-)
+TERMS = {  # what is explained below the lines that use it
+    "τ": "τ is 1 where two methods order the words alike, 0 where they have nothing in common.",
+    "comprehensiveness": "comprehensiveness is how far the output drops when words are taken out in the method's "
+    "order, between the worst (0) and the best (1) found.",
+}
+ALONE = "tested there, but beside no other method that may be ranked"
 KENDALL, NORMALISED = Variant("kendall"), ":normalised"
 
 
-def said(folder: Path, methods: Sequence[str]) -> dict[str, str]:
-    """By method. A method that the audit did not test gets a line that says so."""
+@dataclass(frozen=True)
+class Said:
+    """A line for each method that the audit tested, and what stands once below all of them."""
+
+    lines: dict[str, str]
+    below: tuple[str, ...] = ()
+
+
+def said(folder: Path, methods: Sequence[str]) -> Said:
     run = _aggregates(folder)
-    return {name: _line(run, name) for name in methods}
+    marks, tested = _marks(run), _tested(run)
+    lines = {name: _line(run, name) or ALONE for name in methods if name in tested}
+    untested = dict.fromkeys(name for name in methods if name not in tested)
+    named = [f"{name} (not ranked)" if name in marks else name for name in sorted(tested)]
+    others = f"not tested there: {', '.join(untested)}; tested: {', '.join(named) or 'none'}"
+    terms = [meaning for term, meaning in TERMS.items() if any(term in line for line in lines.values())]
+    return Said(lines, (*([others] if untested else []), *terms))
 
 
 def _aggregates(folder: Path) -> Run:
@@ -36,10 +52,10 @@ def _aggregates(folder: Path) -> Run:
     return Run(about, rows.to_pylist(), [], scores.slice(0, 0), scores.slice(0, 0))
 
 
-def _tested(run: Run) -> list[str]:
-    marks = _marks(run)
-    tested = marks.keys() | {_subject(finding) for finding in _findings(run)}.union(*_pairs(run))
-    return [f"{name} (not ranked)" if name in marks else name for name in sorted(tested - {results.ALL_METHODS})]
+def _tested(run: Run) -> set[str]:
+    erased = {method for variant, rows in run.means.items() if _is_erasure(variant) for method, _ in rows}
+    judged = {_subject(finding) for finding in _findings(run)}
+    return (_marks(run).keys() | judged | erased).union(*_pairs(run)) - {results.ALL_METHODS, results.RANDOM}
 
 
 def _pairs(run: Run) -> Pairs:
@@ -56,10 +72,7 @@ def _marks(run: Run) -> dict[str, str]:
 def _line(run: Run, method: str) -> str:
     parts = [*_verdict(run, method), *_agreement(run, method), *_erasure(run, method)]
     mark = _marks(run).get(method)
-    parts += [mark] if mark else []
-    if parts:
-        return "; ".join(parts)
-    return f"was not tested there; tested: {', '.join(_tested(run)) or 'none'}"
+    return "; ".join([*parts, mark] if mark else parts)
 
 
 def _findings(run: Run) -> list[dict[str, Any]]:
@@ -95,10 +108,14 @@ def _erasure(run: Run, method: str) -> Iterator[str]:
     found = []
     for variant, rows in run.means.items():
         row = rows.get((method, None))
-        if variant.measure == "aopc_comprehensiveness" and (variant.setting or "").endswith(NORMALISED) and row:
+        if _is_erasure(variant) and row:
             operator = str(variant.setting).removesuffix(NORMALISED)
             random = rows.get((results.RANDOM, None))
             beside = f", random words: {figure(random['value'])}" if random else ""
             found.append(f"{figure(row['value'])} ({operator}{beside})")
     if found:
         yield f"comprehensiveness {', '.join(found)}"
+
+
+def _is_erasure(variant: Variant) -> bool:
+    return variant.measure == "aopc_comprehensiveness" and (variant.setting or "").endswith(NORMALISED)
