@@ -117,13 +117,16 @@ def test_what_no_test_judges_is_printed_as_numbers(tmp_path, files):
     model, data = files
     marks = tmp_path / "marks.jsonl"
     rationales = [{"text": text, "mask": [1, *[0] * (len(text.split()) - 1)]} for text, _ in rows()]
-    marks.write_text("\n".join(map(json.dumps, rationales)))
+    marks.write_text("\n".join(map(json.dumps, rationales[1:])))
     out = run("run", "plausibility", "--model", model, "--data", data, "--out", tmp_path / "run", "--rationales", marks,
               "--rationale-format", "mask", "--methods", "attention,gradient")  # fmt: skip
     lines = [line.strip() for line in out.splitlines()]
     assert "token F1" in lines
     for name in ("Attention", "Gradient", "Chance"):
-        assert any(re.fullmatch(rf"{name}: 0\.\d\d \[0\.\d\d, \d\.\d\d\] over 8 texts", line) for line in lines), out
+        assert any(re.fullmatch(rf"{name}: 0\.\d\d \[0\.\d\d, \d\.\d\d\] over 7 texts", line) for line in lines), out
+    assert f"1 of 8 texts has no rationale in {marks}, neither by id nor by text" in out
+    headline = "No method is shown to mark the words that people marked more than chance would; fewer than 10 texts"
+    assert headline in " ".join(out.split())
 
 
 def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
@@ -306,7 +309,7 @@ def test_fine_tuning_from_the_command_line(tmp_path, files):
         tmp_path / "r",
     )
     notes = json.loads((tmp_path / "r" / "run.json").read_text())["notes"]
-    assert any("the model was trained on them" in note for note in notes)
+    assert any("the model was trained on them, or chosen by them" in note for note in notes)
 
 
 def test_strange_names_are_shown_as_text(tmp_path):

@@ -117,7 +117,7 @@ def test_texts_that_a_given_model_was_trained_on_are_never_tested(audited, tmp_p
         assert len(same.examples) == sizes["test"] + extra
         assert (
             f"{sizes['test'] + extra} of {sum(sizes.values()) + extra} rows can be tested, "
-            f"{sizes['train'] + sizes['dev']} are not: the model was trained on them."
+            f"{sizes['train'] + sizes['dev']} are not: the model was trained on them, or chosen by them."
         ) in same.description["notes"]
 
 

@@ -68,7 +68,10 @@ def test_where_no_order_changes_the_output_none_is_judged():
         found = verdict(pd.concat([rows, raw.assign(value=best)], ignore_index=True))
         assert [f["outcome"] for f in found["findings"]] == outcomes
     assert "lowers the probability of the class by 0.006" in found["findings"][0]["meaning"]
-    assert found["headline"] == "No method is shown to name the words that the output rests on."
+    assert found["headline"] == (
+        "No method is shown to name the words that the output rests on. Whatever words are removed, the output hardly "
+        "changes."
+    )
 
 
 def test_the_headline_counts_failures_and_never_averages():
@@ -209,7 +212,9 @@ def test_methods_that_draw_nothing_share_one_card():
     found = verdict(scores)
     assert [f["outcome"] for f in found["findings"]] == ["passes", "passes"]
     assert found["findings"][1]["finding"].startswith("Gradient and Attention rollout order the words of every text")
-    assert found["headline"] == "Every method gives the same order when it is asked again."
+    assert found["headline"] == "All methods that were tested give the same order when asked again."
+    alone = verdict(checked("rank_stability", lime=(0.8, 0.9)))
+    assert alone["headline"] == "LIME gives the same order when it is asked again."
     assert verdict(checked("rank_stability", lime=(0.6, 0.8)))["headline"].startswith("No method failed, but the texts")
 
 

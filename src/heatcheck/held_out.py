@@ -55,7 +55,7 @@ def held_out(request: Request, data: Dataset, subject: Subject[Any], notes: list
     if data.own_splits:
         notes += [f"The model was trained on {known:,} of these texts."] if known else []
         return pool
-    left_out = f", {known:,} are not: the model was trained on them" if known else ""
+    left_out = f", {known:,} are not: the model was trained on them, or chosen by them" if known else ""
     notes[:] = [n for n in notes if not n.startswith("Split by us")]
     notes.append(f"{len(fresh):,} of {len(pool):,} rows can be tested{left_out}.")
     if not subject.seen and any(n.startswith(ALL_TRAIN) for n in notes):

@@ -26,6 +26,8 @@ ALL_METHODS = "all methods"  # the subject of a number that is about no one meth
 ALL_SEEDS = "all seeds"  # the reference of a mean over trained models
 RANDOM, BEST, WORST = "random", "best found", "worst found"  # orders of erasing words that no method gave
 REVERSED = "reversed "  # before the name of a method whose order is turned round
+PLANTED, PEOPLE, CHANCE = "planted", "people", "chance"  # whose words: the references of marked texts
+MODEL_RIGHT, MODEL_WRONG = "model right", "model wrong"  # settings that tell texts with planted words apart
 ON_DEV = "on dev"  # the statistic of a mean over dev texts, by which one of several trained models is chosen
 NOT_RANKED = "not ranked"  # how the reason of a method begins that is shown and does not count
 

@@ -30,6 +30,7 @@ from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.erasing.winner import winner_by_operator
 from heatcheck.experiments.explained import read_notes
 from heatcheck.experiments.performance import one_class_for_all
+from heatcheck.experiments.plausibility import without_rationale
 from heatcheck.experiments.trained.jobs import recipe_of
 from heatcheck.experiments.trained_adversary import where_the_sweep_ended
 from heatcheck.explain import distinct, method
@@ -111,19 +112,23 @@ def _carry_out(
         write_tables(out, shards, subject.labels, origin, configs, work.trained)
         description = _describe(request, data, subject, examples, model_folder)
         over_all = aggregates(out)
-        notes += [sentence for sentence in _in_hindsight(out, over_all, configs) if sentence]
+        notes += [sentence for sentence in _in_hindsight(out, over_all, configs, examples) if sentence]
         extra = {"command": command, "notes": notes, "methods": _methods(configs)}
         extra["durations"] = {k: round(v, 2) for k, v in durations.items()}
         results.write_json(out / "run.json", {**description, **extra, "verdict": verdict(over_all)})
     progress.advance(1)
 
 
-def _in_hindsight(out: Path, over_all: pd.DataFrame, configs: Mapping[str, Any]) -> Iterator[str | None]:
-    """Notes that follow from the numbers."""
+def _in_hindsight(
+    out: Path, over_all: pd.DataFrame, configs: Mapping[str, Any], examples: Sequence[Example]
+) -> Iterator[str | None]:
+    """Notes that follow from what was found."""
     if "performance" in configs:
         yield one_class_for_all(pd.read_parquet(out / "examples.parquet", columns=["label", "predicted"]))
         yield at_chance(over_all)
     yield winner_by_operator(over_all)
+    if "plausibility" in configs:
+        yield without_rationale(configs["plausibility"], examples)
     if "trained_adversary" in configs:
         yield where_the_sweep_ended(over_all, configs["trained_adversary"])
 

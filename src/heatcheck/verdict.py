@@ -77,11 +77,12 @@ def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
     attention = verdict_model.where_the_output_moves(attention, scores)
     attention += verdict_trained.judge_trained(scores)
     methods = verdict_methods.judge_methods(scores)
-    if not attention and not methods:
+    sentences = [headline(attention)] if attention else []
+    sentences += [sentence] if (sentence := verdict_methods.headline(methods, scores)) else []
+    if not sentences:
         return None
-    sentences = [verdict_model.AT_CHANCE] if verdict_model.at_chance(scores) else []
-    sentences += [headline(attention)] if attention else []
-    sentences += [verdict_methods.headline(methods)] if methods else []
+    if verdict_model.at_chance(scores):
+        sentences.insert(0, verdict_model.AT_CHANCE)
     return {"headline": " ".join(sentences), "findings": [asdict(f) for f in (*attention, *methods)]}
 
 

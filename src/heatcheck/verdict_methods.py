@@ -4,7 +4,8 @@ A method's order is compared with random orders of the same words, text by text,
 the worst and the best order found. It passes if the 95% interval of the mean gain is above 0, and fails if it ends
 below 0.05, a twentieth of what is possible. Where even the best order found lowers the probability of the class by less
 than 0.05, there is nothing to find, and no order is judged. One that is not ranked (it misses its own sum, or changes
-with the seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py. No torch here.
+with the seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py, planted words by
+verdict_marked.py. No torch here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from heatcheck.findings import FEWEST, Finding, Number, Test, judge, unsure
 from heatcheck.method_names import listed, method_name
 from heatcheck.results import ALL_METHODS, BEST, RANDOM
 from heatcheck.verdict_checks import check_headlines, judge_checks
+from heatcheck.verdict_marked import judge_planted, planted_headlines, plausible_headlines
 
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
 ERASED = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}
@@ -42,7 +44,8 @@ AGREEMENT = Test(
 
 
 def judge_methods(scores: pd.DataFrame) -> list[Finding]:
-    """One finding for each method whose words were erased, best first, one for their agreement, then the checks."""
+    """One finding for each method whose words were erased, best first, so for planted words, one for their agreement,
+    then the checks."""
     agreement = judge(AGREEMENT, scores)
     used = set(scores[scores["measure"] == "gain_over_random"]["setting"])
     operator = next((name for name in REMOVING if name in used), "delete")
@@ -54,7 +57,7 @@ def judge_methods(scores: pd.DataFrame) -> list[Finding]:
         _judge_one(row, reached, REMOVING[operator], best) for _, row in ranked[ranked["value"].notna()].iterrows()
     ]
     found += _without_value(gains[gains["value"].isna()])
-    return [*found, *([] if agreement is None else [agreement]), *judge_checks(scores)]
+    return [*found, *judge_planted(scores), *([] if agreement is None else [agreement]), *judge_checks(scores)]
 
 
 def _means(scores: pd.DataFrame, measure: str, setting: str) -> pd.DataFrame:
@@ -101,7 +104,7 @@ def _judge_one(row: pd.Series, reached: pd.Series, removing: str, best: float | 
         "passes": f"{removing} the words it names changes the output more than {removing.lower()} random words.",
         "fails": f"{removing} the words it names changes the output hardly more than {removing.lower()} random words, "
         "if at all." + (WITHOUT_SIGN if subject.partition("(")[0] in UNSIGNED else ""),
-        "cannot tell": unsure(n, "It cannot be told from random words with these texts: more are needed."),
+        "cannot tell": unsure(n, "With these texts chance is not ruled out: more are needed."),
     }[outcome]
     if best is not None and best < SMALL_CHANGE:
         outcome, meaning = "cannot tell", _nothing_to_find(best)
@@ -125,15 +128,16 @@ def _judge_one(row: pd.Series, reached: pd.Series, removing: str, best: float | 
 
 def _nothing_to_find(best: float) -> str:
     return (
-        f"Whatever words are removed, the output hardly changes: the best order found lowers the probability of the "
-        f"class by {Number(best):.3f}, and below {SMALL_CHANGE:g} none is judged. Either the output does not rest on "
+        f"Whatever words are removed, the output hardly changes. The best order found lowers the probability of the "
+        f"class by {Number(best):.3f}, and below {SMALL_CHANGE:g} none is judged: either the output does not rest on "
         "words, or the model is so unsure that nothing moves it far."
     )
 
 
-def headline(findings: Sequence[Finding]) -> str:
-    """What may be shown, by name."""
-    return " ".join([*_erasure(findings), *check_headlines(findings), *_agreement(findings)])
+def headline(findings: Sequence[Finding], scores: pd.DataFrame) -> str:
+    """What may be shown, by name, and what looks right to people."""
+    of_words = [*_erasure(findings), *planted_headlines(findings), *plausible_headlines(scores)]
+    return " ".join([*of_words, *check_headlines(findings), *_agreement(findings)])
 
 
 def _erasure(findings: Sequence[Finding]) -> Iterator[str]:
@@ -146,6 +150,9 @@ def _erasure(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"{few} {'names' if len(good) == 1 else 'name'} words that the output rests on."
     elif judged:
         yield "No method is shown to name the words that the output rests on."
+        why = {found.meaning for found in judged if found.outcome == "cannot tell"}
+        if len(why) == 1 and not names["fails"]:
+            yield why.pop().partition(". ")[0].rstrip(".") + "."
     if names["fails"]:
         yield f"Do not show {listed(names['fails'])}: hardly better than random words."
 

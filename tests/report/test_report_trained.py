@@ -716,6 +716,7 @@ def test_another_definition_changes_dots_sentence_and_table(opened: Opened) -> N
     opened.page.get_by_role("radio", name="relative to no reading").check()
     assert value.text_content() != before
     assert "read nothing" in opened.page.locator("#attefa .caption").first.inner_text()
+    assert "The verdict is about the best adversary, by dev texts" in opened.page.locator("#attefa").inner_text()
     opened.page.locator("#attefa .folded > summary").click()
     assert opened.page.locator("#attefa tbody[data-variant]:visible").get_attribute("data-variant") == "relative"
 

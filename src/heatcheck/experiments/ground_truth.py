@@ -31,10 +31,8 @@ from heatcheck.experiments.marked import MarkedText, Spans, comparisons, marked_
 from heatcheck.measure.marked import average_precision, precision_at_k
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row
+from heatcheck.results import MODEL_RIGHT, MODEL_WRONG, PLANTED, Row
 
-PLANTED = "planted"
-RIGHT, WRONG = "model right", "model wrong"
 UNKNOWN = "it is not known which words decide this text"
 NOTHING_PLANTED = "no planted word is among those that the model sees"
 ALL_PLANTED = "every word was planted: any order finds them"
@@ -66,7 +64,7 @@ def ground_truth(
     names = explained.chosen(config.methods)
     planted = {e.id: e.evidence for e in examples if e.evidence is not None}
     for text in marked_texts(subject, examples, planted, explained, methods=names, batch_size=config.batch_size):
-        setting = RIGHT if text.right else WRONG
+        setting = MODEL_RIGHT if text.right else MODEL_WRONG
         yield from comparisons(text, MEASURES, PLANTED, reason=_why_not(text, planted), setting=setting)
 
 

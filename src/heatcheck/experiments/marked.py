@@ -16,9 +16,8 @@ from heatcheck.experiments.explained import Explained
 from heatcheck.experiments.rows import predicted_names
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
-from heatcheck.results import RANDOM, Score
+from heatcheck.results import CHANCE, RANDOM, Score
 
-CHANCE = "chance"
 Spans = Mapping[str, Sequence[Span]]  # by example id
 Measure = Callable[[Float[ndarray, "U"], Bool[ndarray, "U"]], float]
 

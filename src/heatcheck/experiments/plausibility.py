@@ -30,9 +30,8 @@ from heatcheck.measure.marked import average_precision, precision_at_k
 from heatcheck.models.checkpoint import fingerprint
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.subject import Subject
-from heatcheck.results import Row
+from heatcheck.results import PEOPLE, Row
 
-PEOPLE = "people"
 NO_RATIONALE = "no rationale for this text"
 NOTHING_MARKED = "people marked no word that the model sees"
 ALL_MARKED = "people marked every word"
@@ -55,7 +54,7 @@ def check_plausibility(config: PlausibilityConfig, examples: Sequence[Example]) 
     """Before hours of work: is there a file of rationales, and does it belong to these texts?"""
     if not config.rationales:
         raise InputError("plausibility needs the words that people marked. Name their file with --rationales.")
-    _read_once(config.rationales, config.format, _fingerprints(config), tuple(examples))
+    _of_texts(config, examples)
 
 
 def rationale_files(config: PlausibilityConfig) -> tuple[Path, ...]:
@@ -65,6 +64,10 @@ def rationale_files(config: PlausibilityConfig) -> tuple[Path, ...]:
 
 def run_rationales(subject: Subject[Predictor], examples: Sequence[Example], config: PlausibilityConfig) -> Rationales:
     """Of all texts of a run."""
+    return _of_texts(config, examples)
+
+
+def _of_texts(config: PlausibilityConfig, examples: Sequence[Example]) -> Rationales:
     return _read_once(config.rationales, config.format, _fingerprints(config), tuple(examples))
 
 
@@ -76,6 +79,17 @@ def _read_once(path: str, kind: str, fingerprints: tuple[str, ...], examples: tu
 
 def _fingerprints(config: PlausibilityConfig) -> tuple[str, ...]:
     return tuple(map(fingerprint, rationale_files(config)))
+
+
+def without_rationale(config: PlausibilityConfig, examples: Sequence[Example]) -> str | None:
+    """A file that fits some of the texts may be of another split, or have other ids."""
+    missing = len(examples) - len(_of_texts(config, examples))
+    if not missing:
+        return None
+    return (
+        f"{missing:,} of {len(examples):,} texts {'has' if missing == 1 else 'have'} no rationale in {config.rationales}, neither by id nor by text: "
+        "plausibility is of the others."
+    )
 
 
 def plausibility(

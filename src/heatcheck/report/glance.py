@@ -15,6 +15,7 @@ from heatcheck.verdict_checks import STEADY
 MOST_CARDS = 9  # three rows of them; where there are more, those of the methods become a table
 QUESTIONS = {  # and what the number is
     "erasure": ("names what the output rests on", "gain over random words"),
+    "ground_truth": ("finds the planted words", "average precision"),
     "repeatability": ("says the same again", "τ of two seeds"),
     "randomisation": ("notices a model that forgot", "τ with random weights"),
 }

@@ -12,8 +12,9 @@ from heatcheck.method_names import with_names
 from heatcheck.report.dots import REFERENCES
 from heatcheck.report.figures import count
 from heatcheck.report.source import Run
+from heatcheck.results import CHANCE, PEOPLE, PLANTED
 
-NO_METHODS = {None, *REFERENCES, "people", "planted", "chance"}  # what methods are compared with
+NO_METHODS = {None, *REFERENCES, PEOPLE, PLANTED, CHANCE}  # what methods are compared with
 SHOWN = 4  # reasons that are said; a flat output has one for every two methods
 
 

@@ -41,6 +41,8 @@ BOTH_SOURCES = (
     "Std over adversaries: of one model. Std over models: what is left when the chance of their adversaries is taken "
     "off; 0 means that the models differ no more than that."
 )
+DISTANCES = "JSD is how far attention moved, of at most 0.69; TVD is how far the output moved, of at most 1."
+WHICH = "The verdict is about the best adversary, by dev texts; this is the mean over all of them."
 
 
 def section(run: Run) -> Section | None:
@@ -61,7 +63,7 @@ def section(run: Run) -> Section | None:
         drawing("attefa"),
         _spread(run, found),
         _beside(run, found),
-        folded("All adversaries", _table(run, rows, found)),
+        folded("All adversaries", join(_table(run, rows, found), tag("p", DISTANCES, class_="caption"))),
         lies_part(shown, "attefa-lies", "AtteFa’s first adversary"),
     )
     chart = {
@@ -131,7 +133,9 @@ def _spread(run: Run, found: list[str]) -> Markup | None:
     sources = [name for name in SOURCES if any(key[1] == name for key in spread)]
     lines = [(VARIANTS[name][0], [rows.get(name), *(spread.get((name, s)) for s in sources)]) for name in found]
     table = models_table(("AtteFa", "mean", *(f"std over {SOURCES[source]}" for source in sources)), lines)
-    return join(table, tag("p", BOTH_SOURCES, class_="caption") if len(sources) > 1 else None)
+    several = sum(which.setting == found[0] for which in means(run, "attefa")) > 2  # with their mean
+    said = [*([WHICH] if several else []), *([BOTH_SOURCES] if len(sources) > 1 else [])]
+    return join(table, tag("p", " ".join(said), class_="caption") if said else None)
 
 
 def _beside(run: Run, found: list[str]) -> Markup | None:

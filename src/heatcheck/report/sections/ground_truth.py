@@ -11,11 +11,10 @@ from heatcheck.report.methods import Body, footnotes, table
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
-from heatcheck.results import RANDOM
+from heatcheck.results import CHANCE, MODEL_RIGHT, MODEL_WRONG, RANDOM
 
 MEASURES = ("auprc", "precision_at_k")
-TEXTS = {"model right": "right", "model wrong": "wrong"}  # other rows of these measures are plausibility's
-CHANCE = "chance"  # a random order of the words, exactly
+TEXTS = {MODEL_RIGHT: "right", MODEL_WRONG: "wrong"}  # other rows of these measures are plausibility's
 
 
 def section(run: Run) -> Section | None:

@@ -11,9 +11,10 @@ from heatcheck.report.methods import footnotes, table
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
+from heatcheck.results import MODEL_RIGHT, MODEL_WRONG
 
 MEASURES = ("auprc", "token_f1")
-PLANTED = ("model right", "model wrong")  # rows of ground_truth, which has a section of its own
+PLANTED = (MODEL_RIGHT, MODEL_WRONG)  # rows of ground_truth, which has a section of its own
 
 
 def section(run: Run) -> Section | None:
