@@ -86,7 +86,10 @@ BAD_FILES = {
         b"",
         "heatcheck: empty.csv: the file is empty. It needs one row per text, with at least a text and a label.",
     ),
-    "header.csv": ("text,label\n", "heatcheck: header.csv: there are column names but no rows below them."),
+    "header.csv": (
+        "text,label\n",
+        "heatcheck: header.csv: there are column names but no rows below them. Add one for each text.",
+    ),
     "latin.csv": (b"text,label\ncaf\xe9,1\n", "heatcheck: latin.csv, line 2: byte 4 of the line (0xe9) is not UTF-8."),
     "columns.csv": (
         "a,b\nx,1\n",

@@ -95,9 +95,11 @@ def test_train_into_a_folder_of_something_else_is_refused(heatcheck):
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (("--learning-rate", "nan"), "learning_rate nan is not a number above 0."),
-        (("--temperature", "nan"), "temperature nan is not a number above 0."),
-        (("--temperature", "inf"), "temperature inf is not a number above 0."),
+        (("--learning-rate", "nan"), "--learning-rate nan is not a number above 0."),
+        (("--temperature", "nan"), "--temperature nan is not a number above 0."),
+        (("--learning-rate", "-1"), "--learning-rate -1 is not a number above 0."),
+        (("--temperature", "0"), "--temperature 0 is not a number above 0."),
+        (("--temperature", "inf"), "--temperature inf is not a number above 0."),
         (
             ("--model", "minilm", "--encoder", "cnn"),
             "--encoder is for a model that heatcheck trains, and --model fine-",

@@ -37,6 +37,11 @@ def test_rationales_are_for_plausibility(refused, flags):
     assert refused("run", "correlation", *DATA, *flags) == sentence
 
 
+def test_a_format_of_rationales_that_there_is_not(refused):
+    sentence = "--rationale-format 'foo' is not one of eraser, mask, sst."
+    assert refused("run", "plausibility", *DATA, "--rationale-format", "foo") == sentence
+
+
 def test_a_flag_twice_would_lose_the_first(refused):
     sentence = "--method is given 3 times. Give it once; where it takes several, put commas between them."
     assert refused("explain", "good", *BOX, "--method", "lime", "--method=shap", "--method", "occlusion") == sentence

@@ -41,8 +41,14 @@ def test_chance_says_of_which_texts(capsys):
     ]
     names = [line.partition(": ")[0] for line in printed(capsys, rows)]
     assert names == [
-        "Gradient (model right)", "Gradient (model wrong)", "Chance (model right)", "Chance (model wrong)"
+        "Gradient (model right)", "Chance (model right)", "Gradient (model wrong)", "Chance (model wrong)"
     ]  # fmt: skip
+
+
+def test_nothing_is_written_as_minus_zero(capsys):
+    row = {"experiment": "ground_truth", "measure": "auprc", "subject": "gradient", "reference": "planted"}
+    lines = printed(capsys, [{**row, "value": -0.001, "low": -0.012, "high": -0.0}])
+    assert lines == ["Gradient: 0.00 [-0.01, 0.00] over 9 texts"]
 
 
 def test_methods_that_are_not_ranked_stand_below_the_others_and_say_so(capsys):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from heatcheck.batch import Example
 from heatcheck.data.columns import USUAL_NAMES
+from heatcheck.data.rationales import read_rationales
 from heatcheck.data.readers import READERS
 from tests.tiny import tiny_folder
 
@@ -32,6 +34,14 @@ def test_the_black_box_and_its_data(heatcheck):
     examples = pd.read_parquet("runs/audit-my-predict/examples.parquet")
     assert set(examples.label) == {"negative", "positive"}
     assert len(examples) == 4
+
+
+def test_the_words_that_people_marked(tmp_path):
+    (row,) = re.findall(r'^`({"text": .*?})`', README.read_text(encoding="utf-8"), re.M)
+    (tmp_path / "marked.jsonl").write_text(row)
+    text = "A dull, dull film."
+    found = read_rationales(tmp_path / "marked.jsonl", "mask", [Example("a", text, 0)])
+    assert [text[span.start : span.end] for span in found["a"]] == ["dull,", "dull"]
 
 
 def test_the_notebook(tmp_path, monkeypatch, capsys):

@@ -218,7 +218,7 @@ def test_mistakes_are_answered_in_a_sentence(mistake):
 
 def test_a_model_of_pairs_is_not_given_a_single_text():
     subject = small_subject(random_examples(4, "pair", labels=3), labels=3)
-    with pytest.raises(InputError, match=r"bilstm-additive takes a pair of texts, and was given a single text."):
+    with pytest.raises(InputError, match=r"given a single text\. Give the second one: --pair, in Python \(text"):
         TextExplainer("gradient", subject).attribute("w1")
     assert len(TextExplainer("gradient", subject).attribute(("w1 w2", "w3")).words()) == 3
 

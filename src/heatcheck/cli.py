@@ -29,6 +29,7 @@ from heatcheck.flags import (
     ReadingFlags,
     TrainedFlags,
     WindowsFlag,
+    above_zero,
     for_ours,
     grouped,
 )
@@ -125,10 +126,20 @@ def run(
         str | None, typer.Option("--unit", help="erasure: what is removed, a word (default) or a token.")
     ] = None,
     rationales: Annotated[
-        Path | None, typer.Option("--rationales", help="plausibility: a file with the words that people marked.")
+        Path | None,
+        typer.Option(
+            "--rationales",
+            help="plausibility: a file with the words that people marked, by the id or the text of the rows of --data.",
+        ),
     ] = None,
     rationale_format: Annotated[
-        str, typer.Option("--rationale-format", help="plausibility: eraser, mask or sst.")
+        str,
+        typer.Option(
+            "--rationale-format",
+            help="plausibility: eraser: JSONL with annotation_id and evidences (docid, start_token, end_token), docs "
+            "beside it. mask: a table with id or text, and mask, a 0 or 1 for each word between spaces, or spans, "
+            "[[start, end], ...] in characters. sst: labelled trees, one a line: (3 (2 A) (3 gem)).",
+        ),
     ] = "eraser",
 ) -> None:
     """Run one experiment, or several into one report.
@@ -177,7 +188,7 @@ def train(
     machine: MachineFlags,
     own: OwnModelFlags,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", help="Of the attention softmax. Default: 1.")
+        float | None, typer.Option("--temperature", callback=above_zero, help="Of the attention softmax. Default: 1.")
     ] = None,
     weighting: Annotated[
         str | None, typer.Option("--weighting", help="Of attention: softmax (default), uniform or entmax.")
@@ -189,7 +200,7 @@ def train(
         int | None, typer.Option("--heads", min=1, help="Attention heads; more than one for single texts. Default: 1.")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", help="Default: 0.001; fine-tuning: 0.00005.")
+        float | None, typer.Option("--learning-rate", callback=above_zero, help="Default: 0.001; fine-tuning: 0.00005.")
     ] = None,
     model: Annotated[
         str | None,

@@ -43,11 +43,11 @@ def show_verdict(found: Mapping[str, Any]) -> None:
 
 def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
     """What was measured, a line for each method and measure, highest first: for experiments that no test judges.
-    Methods that are not to be ranked stand below the others, and say so. Seeds are no competitors: they stand in the
-    order of the run, their mean last."""
+    Methods that are not to be ranked stand below the others, and say so; texts of which the model is wrong come last.
+    Seeds are no competitors: they stand in the order of the run, their mean last."""
     from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
-    from heatcheck.results import NOT_RANKED
+    from heatcheck.results import MODEL_WRONG, NOT_RANKED
 
     means = over_all_texts(scores)
     means = means[means["experiment"].isin(list(experiments))]
@@ -58,7 +58,8 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
         seeds = (rows["experiment"] == "seed_variance").all()
         rows = rows.assign(unranked=rows["reason"].fillna("").str.startswith(NOT_RANKED))
         if not seeds:
-            rows = rows.sort_values(["unranked", "value"], ascending=[True, False])
+            rows = rows.assign(wrong=rows["setting"] == MODEL_WRONG)
+            rows = rows.sort_values(["wrong", "unranked", "value"], ascending=[True, True, False])
         for _, row in rows.iterrows():
             say(f"    {_whose(row, several)}: {_value(row)}" + (f" ({row['reason']})" if row["unranked"] else ""))
 
@@ -75,8 +76,8 @@ def _whose(row: pd.Series, several: bool) -> str:
 def _value(row: pd.Series) -> str:
     if row["value"] != row["value"]:
         return f"no value, as {row['reason']}"
-    interval = "" if row["low"] != row["low"] else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"{row['value']:.2f}{interval} over {count(int(row['n']), 'text')}"
+    interval = "" if row["low"] != row["low"] else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
+    return f"{row['value']:z.2f}{interval} over {count(int(row['n']), 'text')}"
 
 
 class Bars:

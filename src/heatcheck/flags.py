@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-from typer import Option
+from typer import CallbackParam, Option
 from typer.core import TyperCommand
 
 from heatcheck.errors import InputError
@@ -169,6 +170,12 @@ class OwnModelFlags:
 
         spec, recipe = {**further, **_chosen(self, "encoder", "attention")}, _chosen(self, "epochs", "vectors")
         return {"spec": ModelSpec(**spec), "recipe": Recipe(**recipe)}
+
+
+def above_zero(flag: CallbackParam, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"{flag.opts[0]} {value:g} is not a number above 0.")
+    return value
 
 
 def for_ours(flag: str, why: str) -> InputError:

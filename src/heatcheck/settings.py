@@ -7,9 +7,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from heatcheck.data.rationales import KINDS
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import IN_AUDITS
+from heatcheck.experiments.trained.imitation import Imitation
 from heatcheck.explain import AUDITED, method
 from heatcheck.explain.method import split
 from heatcheck.single import canonical
@@ -28,6 +30,8 @@ def explaining_configs(
     audit: bool = False,
 ) -> dict[str, Any]:
     """The settings of every experiment that compares explanations, with these changes; those of an audit, if asked."""
+    if kind not in KINDS:
+        raise InputError(f"--rationale-format {kind!r} is not one of {', '.join(KINDS)}.")
     changes: dict[str, Any] = {"special_tokens": special_tokens, "unit": unit}
     if operators is not None:
         changes["operators"] = tuple(name.strip() for name in operators.split(",") if name.strip())
@@ -67,8 +71,8 @@ def with_stability(
 FLAGS: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of tests that train: the setting's name, and how it is read
     "seeds": ("seeds", lambda text: numbers(text, int, "--seeds")),
     "bases": ("bases", lambda text: numbers(text, int, "--bases")),
-    "lambdas": ("lambdas", lambda text: numbers(text, float, "--lambdas")),
-    "guide-lambda": ("lambdas", lambda weight: (float(weight),)),
+    "lambdas": ("lambdas", lambda text: weights(numbers(text, float, "--lambdas"), "--lambdas")),
+    "guide-lambda": ("lambdas", lambda weight: weights((float(weight),), "--guide-lambda")),
     "guides": ("guides", split),
     "margin": ("margin", float),
     "apart": ("apart", int),
@@ -115,6 +119,16 @@ def _heard(experiment: str, given: Mapping[str, Any]) -> tuple[set[str], Any]:
     if heard & set(OF_GUIDES) and "adversary" not in made.guides:
         raise InputError(f"--{OF_GUIDES[0]} is for an adversary that guides, and --guides names none. Leave one out.")
     return heard, made
+
+
+def weights(given: tuple[float, ...], flag: str) -> tuple[float, ...]:
+    """Two flags give λ, and the settings, which check it too, cannot tell which."""
+    try:
+        for weight in given:
+            Imitation("kl", weight)
+    except InputError as error:
+        raise InputError(f"{flag}: {error}") from error
+    return given
 
 
 def numbers(text: str, kind: type[int] | type[float], flag: str) -> tuple[Any, ...]:

@@ -213,7 +213,10 @@ def example(text: Text, subject: Subject[Any]) -> Example:
     task = "pair" if len(parts) == 2 else "single"
     if subject.spec.task not in (task, "any"):
         kinds = {"single": "a single text", "pair": "a pair of texts"}
-        raise InputError(f"{subject.name} takes {kinds[subject.spec.task]}, and was given {kinds[task]}.")
+        instead = (
+            "Leave the second one out." if task == "pair" else "Give the second one: --pair, in Python (text, pair)."
+        )
+        raise InputError(f"{subject.name} takes {kinds[subject.spec.task]}, and was given {kinds[task]}. {instead}")
     made = Example("", parts[0], 0, parts[1] if len(parts) == 2 else None)
     return replace(made, id=text_fingerprint(made))
 

@@ -54,6 +54,15 @@ def test_awkward_characters_survive_json(tmp_path: Path, name: str) -> None:
     assert read_table(written(tmp_path / name, content)).values["text"] == [AWKWARD, "plain"]
 
 
+def test_a_damaged_byte_in_parquet_is_no_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    table = pyarrow.table({"text": ["a good film"], "label": [1]})
+    parquet.write_table(table, file, compression="none", use_dictionary=False, write_statistics=False)
+    file.write_bytes(file.read_bytes().replace(b"good", b"g\xffod"))
+    with pytest.raises(InputError, match=r"the content is not, or is cut short\. Write or copy the file again\."):
+        read_table(file)
+
+
 def test_awkward_characters_survive_parquet(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"text": [AWKWARD, "plain"], "label": [1, None]}), tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
@@ -116,7 +125,7 @@ def test_folder_is_not_a_file(tmp_path: Path) -> None:
         ),
         ("a.csv", "", "D/a.csv: the file is empty. It needs one row per text, with at least a text and a label."),
         ("a.jsonl", "\n", "D/a.jsonl: the file is empty. It needs one row per text, with at least a text and a label."),
-        ("a.csv", "text,label\n", "D/a.csv: there are column names but no rows below them."),
+        ("a.csv", "text,label\n", "D/a.csv: there are column names but no rows below them. Add one for each text."),
         (
             "a.csv",
             b"text,label\nok,1\ncaf\xe9,0\n",
@@ -160,7 +169,8 @@ def test_folder_is_not_a_file(tmp_path: Path) -> None:
         (
             "a.parquet",
             "text,label\n",
-            "D/a.parquet: the name says Parquet, but the content is not, or is cut short.",
+            "D/a.parquet: the name says Parquet, but the content is not, or is cut short. "
+            "Write or copy the file again.",
         ),
         (
             "a.csv.gz",

@@ -152,11 +152,21 @@ def test_eraser_files_that_cannot_be_used(tmp_path, row, said):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": "d", "mask": [0, 1]}, "row 1: the mask has 2 values, its text 3 words between whitespace."),
-        ({"id": "d", "mask": [0, 2, 1]}, "row 1: a mask is a list of 0 and 1; found [0, 2, 1]."),
-        ({"id": "d", "spans": [[0, 9]]}, "row 1: the span [0, 9] is not inside its text of 5 characters."),
-        ({"id": "d", "spans": [[0, "1"]]}, "row 1: a span is [start, end] in characters; found [0, '1']."),
-        ({"id": "d", "mask": "yes"}, "row 1: expected a list, found 'yes'."),
+        (
+            {"id": "d", "mask": [0, 1]},
+            ", row 1, column mask: the mask has 2 values, its text 3 words between whitespace. "
+            "Give a 0 or 1 for each word.",
+        ),
+        ({"id": "d", "mask": [0, 2, 1]}, "row 1, column mask: a mask is a list of 0 and 1; found [0, 2, 1]."),
+        (
+            {"id": "d", "spans": [[0, 9]]},
+            "row 1, column spans: the span [0, 9] is not inside its text of 5 characters.",
+        ),
+        (
+            {"id": "d", "spans": [[0, "1"]]},
+            "row 1, column spans: a span is [start, end] in characters; found [0, '1'].",
+        ),
+        ({"id": "d", "mask": "yes"}, "row 1, column mask: expected a list, found 'yes'."),
         ({"id": "d", "rationale": [1]}, "a column mask (a 0 or 1 for each word) or spans"),
     ],
 )

@@ -211,9 +211,9 @@ def _marked_spans(where: str, row: Mapping[str, object]) -> Callable[[Example], 
     def spans(example: Example) -> list[Span]:
         found = []
         for segment, text in _segments(example):
-            prefix = "pair_" if segment == PAIR else ""
-            found += [Span(segment, *p) for p in _from_mask(where, row.get(f"{prefix}mask"), text)]
-            found += [Span(segment, *p) for p in _from_spans(where, row.get(f"{prefix}spans"), text)]
+            for kind, read in (("mask", _from_mask), ("spans", _from_spans)):
+                column = f"pair_{kind}" if segment == PAIR else kind
+                found += [Span(segment, *p) for p in read(f"{where}, column {column}", row.get(column), text)]
         return found
 
     return spans
@@ -228,7 +228,10 @@ def _from_mask(where: str, value: object, text: str) -> list[tuple[int, int]]:
     if any(bit not in (0, 1) for bit in mask):
         raise InputError(f"{where}: a mask is a list of 0 and 1; found {mask!r}.")
     if len(mask) != len(words):
-        raise InputError(f"{where}: the mask has {len(mask)} values, its text {len(words)} words between whitespace.")
+        raise InputError(
+            f"{where}: the mask has {len(mask)} values, its text {len(words)} words between whitespace. "
+            "Give a 0 or 1 for each word."
+        )
     return [place for place, bit in zip(words, mask, strict=True) if bit]
 
 

@@ -43,7 +43,7 @@ def read_table(path: Path) -> Table:
     if not any(name.strip() for name in table.values):
         raise InputError(f"{path}: the file is empty. It needs one row per text, with at least a text and a label.")
     if not len(table):
-        raise InputError(f"{path}: there are column names but no rows below them.")
+        raise InputError(f"{path}: there are column names but no rows below them. Add one for each text.")
     return table
 
 
@@ -186,9 +186,11 @@ def _parquet(path: Path) -> Table:
 
     try:
         table = parquet.read_table(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path}: the name says Parquet, but the content is not, or is cut short.") from error
-    values = {name: table.column(name).to_pylist() for name in table.column_names}
+        values = {name: table.column(name).to_pylist() for name in table.column_names}
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: the name says Parquet, but the content is not, or is cut short. Write or copy the file again."
+        ) from error
     return Table(str(path), values, range(1, table.num_rows + 1))
 
 

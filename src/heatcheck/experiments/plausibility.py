@@ -86,9 +86,10 @@ def without_rationale(config: PlausibilityConfig, examples: Sequence[Example]) -
     missing = len(examples) - len(_of_texts(config, examples))
     if not missing:
         return None
+    have = "has" if missing == 1 else "have"
     return (
-        f"{missing:,} of {len(examples):,} texts {'has' if missing == 1 else 'have'} no rationale in {config.rationales}, neither by id nor by text: "
-        "plausibility is of the others."
+        f"{missing:,} of {len(examples):,} texts {have} no rationale in {config.rationales}, neither by id nor by "
+        "text: plausibility is of the others."
     )
 
 

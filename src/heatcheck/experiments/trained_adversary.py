@@ -70,13 +70,16 @@ class AdversaryConfig:
         for weight in self.lambdas:
             Imitation("kl", weight)
         if len(set(self.lambdas)) < len(self.lambdas):
-            raise InputError("trained_adversary: a λ is given twice.")
+            raise InputError("trained_adversary: a λ is given twice. Name each once in --lambdas.")
         if self.stop_at is not None and not 0 <= self.stop_at <= LN2:
             raise InputError(
-                f"trained_adversary: the sweep cannot stop at a JSD of {self.stop_at:g}. It lies between 0 and 0.693."
+                f"trained_adversary: the sweep cannot stop at a JSD of {self.stop_at:g}. Give --stop-at a number "
+                "between 0 and 0.693."
             )
         if self.apart < 1:
-            raise InputError(f"trained_adversary: {self.apart} adversaries for each λ are too few.")
+            raise InputError(
+                f"trained_adversary: {self.apart} adversaries for each λ are too few. Give --apart 1 or more."
+            )
 
 
 def one_adversary(weight: float, epochs: int | None = None) -> AdversaryConfig:

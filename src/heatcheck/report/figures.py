@@ -12,15 +12,15 @@ NONE = "–"
 def figure(value: float | None) -> str:
     """Two decimals; more for small values, where two would say 0.00.
 
-    >>> figure(0.34159), figure(-0.5), figure(0.0123), figure(0.00001), figure(None)
-    ('0.34', '−0.50', '0.012', '<0.001', '–')
+    >>> figure(0.34159), figure(-0.5), figure(0.0123), figure(0.00001), figure(-0.0), figure(None)
+    ('0.34', '−0.50', '0.012', '<0.001', '0.00', '–')
     """
     if value is None or math.isnan(value):
         return NONE
     if 0 < abs(value) < 0.0005:
         return "<0.001" if value > 0 else f">{MINUS}0.001"
     digits = 3 if 0 < abs(value) < 0.0995 else 2
-    return f"{value:.{digits}f}".replace("-", MINUS)
+    return f"{value:z.{digits}f}".replace("-", MINUS)
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -40,7 +40,12 @@ def _facts(run: Run) -> Markup:
     command = run.about.get("command")
     if command:
         words = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-        rows.append(("Command", tag("code", words)))
+        # A line may end between words only: a browser would end it behind any hyphen too.
+        spans = [
+            join(" " if place else None, tag("span", word, class_="word"))
+            for place, word in enumerate(words.split(" "))
+        ]
+        rows.append(("Command", tag("code", *spans)))
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in rows if value), class_="facts")
 
 

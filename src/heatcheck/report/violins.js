@@ -17,13 +17,13 @@ function drawViolins(width, { rows, edges, choose, ticks, axis, what, label, bou
   const height = lanes.reduce((sum, count) => sum + BIN_HEAD + LANE * count, 0) + 50;
   const x = scale([ticks[0], ticks[ticks.length - 1]], [width < 480 ? 88 : 120, width - 14]);
   const svg = canvas(width, height, label);
-  for (const tick of ticks) svg.append(line(x(tick), 4, x(tick), height - 48, "grid"));
-  if (bound) svg.append(line(x(bound), 4, x(bound), height - 48, "bound"));
   const parts = [];
   let top = 0;
   for (let row = rows.length - 1; row >= 0; row -= 1) {  // strongest attention on top, as on the paper's axis
     svg.append(line(0, top + 1, width, top + 1, "grid"), binTitle(edges, row, top, lanes[row]));
     top += BIN_HEAD;
+    const upright = (at, kind) => line(x(at), top, x(at), top + LANE * lanes[row], kind);  // not through the titles
+    svg.append(...ticks.map((tick) => upright(tick, "grid")), ...(bound ? [upright(bound, "bound")] : []));
     for (let panel = 0; panel < lanes[row]; panel += 1) {
       const cell = rows[row][panel];
       const node = lane({ cell, panel, middle: top + LANE / 2, x, width, bin: binName(edges, row), what },

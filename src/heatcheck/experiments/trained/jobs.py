@@ -204,7 +204,7 @@ Job = Training | Guide
 
 def check_selection(on: str) -> None:
     if on not in SELECTED_ON:
-        raise InputError(f"The best epoch is chosen by {', '.join(SELECTED_ON[:-1])} or {SELECTED_ON[-1]}, not {on!r}.")
+        raise InputError(f"No best epoch can be chosen by {on!r}. Give --select-on one of {', '.join(SELECTED_ON)}.")
 
 
 def twin(subject: Subject[Any], *, uniform: bool = False) -> ModelSpec | TransformerSpec:

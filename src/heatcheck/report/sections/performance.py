@@ -12,6 +12,8 @@ from heatcheck.report.measures import MEASURES, measure
 from heatcheck.report.section import Section, lead
 from heatcheck.report.source import Row, Run
 
+SPLITS = ("train", "dev", "test")
+
 
 def section(run: Run) -> Section | None:
     rows = [row for row in run.aggregates if row["experiment"] == "performance" and row["group"] is None]
@@ -57,9 +59,10 @@ def _facts(run: Run) -> list[tuple[str, str | Markup]]:
 
 
 def _fact(value: Any) -> str:
-    """Sizes read better with the number first."""
+    """Sizes read better with the number first, and in the order of use: run.json has them by the alphabet."""
     if isinstance(value, dict) and all(isinstance(number, int) for number in value.values()):
-        return ", ".join(f"{number:,} {name}" for name, number in value.items())
+        names = [name for name in SPLITS if name in value] + [name for name in value if name not in SPLITS]
+        return ", ".join(f"{value[name]:,} {name}" for name in names)
     return plain(value)
 
 
