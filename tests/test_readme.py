@@ -11,7 +11,7 @@ import pytest
 
 from heatcheck.batch import Example
 from heatcheck.data.columns import USUAL_NAMES
-from heatcheck.data.rationales import read_rationales
+from heatcheck.data.rationales import KINDS, read_rationales
 from heatcheck.data.readers import READERS
 from tests.tiny import tiny_folder
 
@@ -60,6 +60,13 @@ def test_every_flag_of_the_tour_is_there(heatcheck, line):
     text = heatcheck(words[0], "--help")[1]
     for flag in (word for word in words if word.startswith("--")):
         assert flag in text
+
+
+def test_the_help_on_rationales_is_shown_whole(heatcheck):
+    """Words in brackets may be taken for markup, and vanish."""
+    text = re.sub(r"[│\s]+", " ", heatcheck("run", "--help")[1])
+    for part in ("start_token, end_token", "[[0, 4], [9, 12]]", "(3 (2 A) (3 gem))", *KINDS):
+        assert part in text
 
 
 def test_what_it_says_of_files_and_columns():

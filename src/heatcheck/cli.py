@@ -138,7 +138,7 @@ def run(
             "--rationale-format",
             help="plausibility: eraser: JSONL with annotation_id and evidences (docid, start_token, end_token), docs "
             "beside it. mask: a table with id or text, and mask, a 0 or 1 for each word between spaces, or spans, "
-            "[[start, end], ...] in characters. sst: labelled trees, one a line: (3 (2 A) (3 gem)).",
+            "starts and ends in characters: [[0, 4], [9, 12]]. sst: labelled trees, one a line: (3 (2 A) (3 gem)).",
         ),
     ] = "eraser",
 ) -> None:

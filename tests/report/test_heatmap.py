@@ -307,3 +307,5 @@ def test_in_a_browser_texts_stay_texts_and_colours_are_there(browser: Any, tmp_p
         assert colours == ["rgba(222, 46, 64, 0.78)", "rgba(38, 110, 200, 0.3)", "rgba(222, 46, 64, 0)"]
         wide = opened.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 380
+        first, second = (opened.page.locator("article").nth(i).bounding_box() for i in range(2))
+        assert second["y"] - first["y"] - first["height"] > 8

@@ -353,6 +353,14 @@ LOOKS = """nodes => nodes.map((node) => [".stroke", ".fill"].flatMap((part) => {
 }))"""
 
 
+# Names beside the lines are found by colour: that of the leader is the line's.
+LED = """nodes => nodes.map((node) => {
+  const [leader, line] = [".leader", ".stroke"].map((part) => getComputedStyle(node.querySelector(part)).stroke);
+  return leader === line;
+})"""
+FILLS = "nodes => nodes.map((node) => getComputedStyle(node).fill)"
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light")])
 def test_fifteen_methods_fit_the_screen(
     browser: Any, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
@@ -368,6 +376,8 @@ def test_fifteen_methods_fit_the_screen(
         assert not any("…" in text for text in curves)
         looks = opened.page.locator("#erasure .curve:not(.reference)").evaluate_all(LOOKS)
         assert len(set(map(tuple, looks))) == len(METHODS)
+        assert all(opened.page.locator("#erasure .curve").evaluate_all(LED))
+        assert len(set(opened.page.locator("#erasure .curve text").evaluate_all(FILLS))) == 9  # eight and random
         opened.page.evaluate("document.querySelectorAll('details.folded').forEach((node) => { node.open = true; })")
         assert opened.page.evaluate(CUT_TABLES) == []
         opened.page.locator("#agreement .cell[data-row='3'][data-column='9']").click()

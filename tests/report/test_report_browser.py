@@ -195,6 +195,33 @@ def test_fits_a_narrow_screen(browser: sync_api.Browser, report_file: Path, sche
         assert opened.page.evaluate(CUT_TABLES) == []
 
 
+def test_on_a_narrow_screen_the_menu_wraps_and_a_command_breaks_between_words(
+    browser: sync_api.Browser, report_file: Path
+) -> None:
+    with opened_in(browser, report_file, 380, 740) as opened:
+        ends = opened.page.locator("nav a").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+        assert max(ends) <= 380
+        opened.page.set_viewport_size({"width": 330, "height": 740})  # where the command's line would end in a word
+        lines = opened.page.locator("code .word").evaluate_all("all => all.map((one) => one.getClientRects().length)")
+        assert set(lines) == {1}
+        assert opened.page.locator("dl code").inner_text().replace("\n", " ") == (
+            "heatcheck audit --model bilstm-tanh --data movie-reviews"
+        )
+
+
+def test_no_line_runs_through_the_titles_of_violins(opened: Opened) -> None:
+    crossed = opened.page.locator("#permutation svg.chart").evaluate(
+        """(chart) => [...chart.querySelectorAll('.panel-title')].filter((title) => {
+            const box = title.getBBox();
+            return [...chart.querySelectorAll('line.grid')].some(({ x1, x2, y1, y2 }) =>
+                x1.baseVal.value === x2.baseVal.value && x1.baseVal.value < box.x + box.width &&
+                y1.baseVal.value < box.y + box.height && y2.baseVal.value > box.y);
+        }).length"""
+    )
+    assert opened.page.locator("#permutation .panel-title").count() > 1
+    assert crossed == 0
+
+
 def test_words_stay_readable_on_the_strongest_colour(browser: sync_api.Browser, report_file: Path) -> None:
     """WCAG contrast of at least 4.5 between text and the full heat colour over the card, in both schemes."""
     for scheme in ("light", "dark"):

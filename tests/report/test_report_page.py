@@ -244,6 +244,12 @@ def test_without_the_top_words_nothing_is_said_of_them(tmp_path: Path) -> None:
     assert "top words" not in report.render(folder).partition("<script")[0]
 
 
+def test_splits_stand_in_the_order_of_their_use(tmp_path: Path) -> None:
+    sizes = {"dev": 20, "extra": 4, "test": 1300, "train": 80}
+    page = report.render(with_run(write_sample(tmp_path, how_many=12), dataset={"name": "a", "sizes": sizes}))
+    assert "80 train, 20 dev, 1,300 test, 4 extra" in page
+
+
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     folder = write_sample(tmp_path, how_many=12)
     assert "may be incomplete" not in report.render(folder)
