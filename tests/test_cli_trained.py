@@ -33,6 +33,10 @@ def command(model, *more: str) -> list[str]:
     return ["run", more[0], "--model", str(folder), "--data", str(data), "--threads", "1", *more[1:]]
 
 
+COMPANY = {"seed_variance": {"adversarial_attention"}}
+COMPANY["trained_adversary"] = {"adversarial_attention", "seed_variance", "uniform_attention"}
+
+
 @pytest.mark.parametrize(
     ("flags", "headline"),
     [
@@ -48,6 +52,10 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
     run = Run(tmp_path / "run")
     assert headline in set(run.scores.measure)
     assert run.description["status"] == "finished"
+    unasked = [note for note in run.description["notes"] if note.startswith("Not asked for")]
+    named = {name.strip() for note in unasked for name in note.partition(": ")[2].rstrip(".").split(",")}
+    assert named == COMPANY.get(flags[0], set())
+    assert named | {flags[0]} == set(run.scores.experiment) - {"performance", "explain"}
     page = (tmp_path / "run" / "report.html").read_text()
     assert f'id="{flags[0]}"' in page
 

@@ -47,14 +47,14 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
     Seeds are no competitors: they stand in the order of the run, their mean last."""
     from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
-    from heatcheck.results import MODEL_WRONG, NOT_RANKED
+    from heatcheck.results import CHANCE, MODEL_WRONG, NOT_RANKED
 
     means = over_all_texts(scores)
     means = means[means["experiment"].isin(list(experiments))]
     for measure in means["measure"].unique():
         say(f"\n{MEASURES[measure].name}" if measure in MEASURES else f"\n{measure}")
         rows = means[means["measure"] == measure]
-        several = rows["reference"].dropna().drop_duplicates().ne("chance").sum() > 1
+        several = rows["reference"].dropna().drop_duplicates().ne(CHANCE).sum() > 1
         seeds = (rows["experiment"] == "seed_variance").all()
         rows = rows.assign(unranked=rows["reason"].fillna("").str.startswith(NOT_RANKED))
         if not seeds:
@@ -66,8 +66,10 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
 
 def _whose(row: pd.Series, several: bool) -> str:
     """With what it is compared with, if that is not the same for all."""
+    from heatcheck.results import CHANCE
+
     setting = f" ({row['setting']})" if isinstance(row["setting"], str) else ""
-    if row["reference"] == "chance":
+    if row["reference"] == CHANCE:
         return f"Chance{setting}"
     reference = f" – {method_name(row['reference'])}" if several and isinstance(row["reference"], str) else ""
     return method_name(row["subject"]) + reference + setting

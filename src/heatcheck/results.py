@@ -28,6 +28,7 @@ RANDOM, BEST, WORST = "random", "best found", "worst found"  # orders of erasing
 REVERSED = "reversed "  # before the name of a method whose order is turned round
 PLANTED, PEOPLE, CHANCE = "planted", "people", "chance"  # whose words: the references of marked texts
 MODEL_RIGHT, MODEL_WRONG = "model right", "model wrong"  # settings that tell texts with planted words apart
+MICRO = "micro"  # the setting of an F1 over more than two classes, which is accuracy
 ON_DEV = "on dev"  # the statistic of a mean over dev texts, by which one of several trained models is chosen
 NOT_RANKED = "not ranked"  # how the reason of a method begins that is shown and does not count
 

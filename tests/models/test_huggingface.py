@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 
 import pytest
@@ -94,6 +95,7 @@ def test_maps_are_rows_of_weights_in_the_texts_own_positions(tmp_path, family):
 def test_maps_of_a_network_that_refuses_another_attention_are_those_that_it_used(tmp_path, monkeypatch, caplog):
     """Asked for weights in the attention that it has, Falcon would let every token look ahead."""
     monkeypatch.setitem(OTHERS, "falcon", ("FalconConfig", {**SIZES, "bos_token_id": 2, "eos_token_id": 3}))
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)  # to caplog
     model = (subject := tiny_subject(tmp_path, "falcon")).model
     (batch,) = subject.batches(random_examples(5), 8)
     with torch.no_grad():

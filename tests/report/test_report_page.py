@@ -244,6 +244,15 @@ def test_without_the_top_words_nothing_is_said_of_them(tmp_path: Path) -> None:
     assert "top words" not in report.render(folder).partition("<script")[0]
 
 
+def test_of_the_models_numbers_each_is_shown_once_and_by_a_name(tmp_path: Path) -> None:
+    shown = ("accuracy", None), ("f1", "micro"), ("output_spread", None), ("roc_auc", None), ("f1", "of yes")
+    rows = [results.Score(name, 0.5, "model", statistic="mean", setting=which, n=9) for name, which in shown]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "performance"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    numbers = report.render(tmp_path).partition('class="big-numbers"')[2].partition("</section>")[0]
+    assert re.findall("<span>(.*?)</span>", numbers) == ["F1 (of yes)", "accuracy", "ROC-AUC"]
+
+
 def test_splits_stand_in_the_order_of_their_use(tmp_path: Path) -> None:
     sizes = {"dev": 20, "extra": 4, "test": 1300, "train": 80}
     page = report.render(with_run(write_sample(tmp_path, how_many=12), dataset={"name": "a", "sizes": sizes}))

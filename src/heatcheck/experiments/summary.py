@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from heatcheck.measure.intervals import RESAMPLES, Interval, bootstrap, bootstrap_columns, resampled
 from heatcheck.measure.resampling import balanced_accuracies, interval
-from heatcheck.results import Score
+from heatcheck.results import MICRO, Score
 
 SIGNIFICANT = 0.05
 FEW_SERIES = 40  # all of paper 1's are fewer; the pairs of many methods are hundreds, and a median takes a sort each
@@ -155,7 +155,7 @@ def f1_of(labels: Sequence[str]) -> str:
     >>> f1_of(["fraud", "ok"]), f1_of(["a", "b", "c"])
     ('of ok', 'micro')
     """
-    return f"of {labels[1]}" if len(labels) == 2 else "micro"
+    return f"of {labels[1]}" if len(labels) == 2 else MICRO
 
 
 def f1_of_second(truth: Int[ndarray, "N"], predicted: Int[ndarray, "N"]) -> float:

@@ -45,7 +45,7 @@ MEASURES = {
     "f1": Measure("F1", "F1", 0, 1),
     "accuracy": Measure("accuracy", "accuracy", 0, 1),
     "balanced_accuracy": Measure("mean recall of the classes", "mean recall", 0, 1),
-    "roc_auc": Measure("area under the ROC curve", "ROC AUC", 0, 1),
+    "roc_auc": Measure("area under the ROC curve", "ROC-AUC", 0, 1),
     "kendall": _by_method("Kendall τ", "mean τ of all methods", -1, 1),
     "spearman": _by_method("Spearman ρ", "Spearman ρ", -1, 1),
     "pearson": _by_method("Pearson r", "Pearson r", -1, 1),

@@ -11,13 +11,15 @@ from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import MEASURES, measure
 from heatcheck.report.section import Section, lead
 from heatcheck.report.source import Row, Run
+from heatcheck.results import MICRO
 
 SPLITS = ("train", "dev", "test")
 
 
 def section(run: Run) -> Section | None:
     rows = [row for row in run.aggregates if row["experiment"] == "performance" and row["group"] is None]
-    scores = [row for row in rows if row["measure"] in MEASURES]
+    # What the verdict alone reads has no name for people, and micro-F1 would show accuracy twice.
+    scores = [row for row in rows if row["measure"] in MEASURES and row["setting"] != MICRO]
     if not scores and not run.examples:
         return None
     body = join(
@@ -28,9 +30,8 @@ def section(run: Run) -> Section | None:
     return Section("performance", "Model and data", "How good is the model, and on what?", body)
 
 
-def _order(row: Row) -> tuple[int, str]:
-    known = list(MEASURES)
-    return known.index(row["measure"]) if row["measure"] in known else len(known), row["measure"]
+def _order(row: Row) -> int:
+    return list(MEASURES).index(row["measure"])
 
 
 def _big(row: Row) -> Markup:
