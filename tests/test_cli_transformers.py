@@ -156,7 +156,7 @@ def test_a_black_box_of_the_current_folder(tmp_path, files, monkeypatch):
             "--out",
             "x",
         )
-    with pytest.raises(InputError, match="Give it as python:module:function"):
+    with pytest.raises(InputError, match="Run heatcheck where mine can be imported, and name a function that is in it"):
         run("audit", "--model", "python:mine:nothing", "--data", files[1])
 
 

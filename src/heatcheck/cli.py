@@ -227,6 +227,7 @@ def train(
     """
     from heatcheck import api, model_folder
     from heatcheck.models.finetune import FINE_TUNING
+    from heatcheck.models.fit import best_epoch
     from heatcheck.models.loading import check_revision
     from heatcheck.models.pretrained import PACKAGED
 
@@ -257,8 +258,7 @@ def train(
         )
     for note in notes:
         say(f"note: {note}", ERR)
-    first = subject.recipe.first_eligible_epoch if subject.recipe else 1
-    best = max(subject.history[first - 1 :] or subject.history, key=lambda e: e.selected_by)
+    best = best_epoch(subject.history, training["recipe"])
     measure = "ROC-AUC" if len(subject.labels) == 2 else "accuracy"
     say(f"Trained {subject.name}: best epoch {best.number}, {measure} {best.selected_by:.3f} on dev. Written to {out}")
 

@@ -127,9 +127,13 @@ def test_bad_rows_are_counted_in_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("many", "said"),
     [
-        (2, "No row is left. Classes are: c0, c1, or their numbers. Rename labels with --labels, each as YOURS=c0."),
-        (12, "c9, c10, c11, or their numbers."),
-        (150, "c18, c19 and 130 more, or their numbers."),
+        (
+            2,
+            "No row is left. Classes are: c0, c1, or their numbers from 0. "
+            "Rename labels with --labels, each as YOURS=c0.",
+        ),
+        (12, "c9, c10, c11, or their numbers from 0."),
+        (150, "c18, c19 and 130 more, or their numbers from 0."),
     ],
 )
 def test_the_classes_of_a_model_stand_once_and_last(many: int, said: str) -> None:
@@ -155,6 +159,16 @@ def test_the_first_label_that_is_not_known_is_named_and_case_counts() -> None:
     assert f"{start} (row 2: 'a whole review a whole review a whole re…'). Correct it, or leave it out" in error(
         table(text=TEXTS, label=whole_text), labels=known
     )
+
+
+def test_numbers_of_classes_count_from_0_and_may_end_in_point_0() -> None:
+    known = {"neg": "neg", "pos": "pos", "0": "neg", "1": "pos"}
+    from_1 = error(table(text=TEXTS, label=["2", "1"] * 10), labels=known)
+    assert ": first '2'; numbers of classes count from 0)" in from_1
+    read = table_to_dataset(table(text=TEXTS, label=["1.0", "0.0"] * 10), Columns(), name="r", labels=known)
+    assert read.labels == ("neg", "pos")
+    by_text = {e.text: e.label for part in read.splits.values() for e in part}
+    assert [by_text[text] for text in TEXTS[:2]] == [1, 0]
 
 
 def test_ids_and_labels_with_half_a_character_are_bad_rows() -> None:

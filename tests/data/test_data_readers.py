@@ -159,7 +159,8 @@ def test_folder_is_not_a_file(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"text": "a"}\n{"text": \n',
-            "D/a.jsonl, row 2, character 10: not valid JSON (Expecting value).",
+            "D/a.jsonl, row 2, character 10: not valid JSON (Expecting value). "
+            "A .jsonl file has an object in each row, a .json file a list of them.",
         ),
         (
             "a.jsonl",

@@ -545,7 +545,7 @@ def test_deep_shap_is_the_mean_over_texts_of_random_words():
 def test_deep_shap_says_what_it_needs():
     with pytest.raises(InputError) as error:
         DeepShap(samples=0)
-    assert str(error.value) == "deep_shap: samples 0 is not above 0."
+    assert str(error.value) == "deep_shap: samples=0 is not above 0."
     examples = random_examples(2)
     vocabulary = vocabulary_of(examples, 2)
     model, batch = linear_toy(len(vocabulary)), vocabulary.batch(examples)

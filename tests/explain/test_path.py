@@ -456,8 +456,8 @@ def test_a_class_whose_probability_does_not_move_has_a_finite_delta():
         ),
         (lambda: IntegratedGradients(tolerance=math.nan), "integrated_gradients: tolerance nan is not 0 or more."),
         (lambda: GradientShap(baseline="none"), "gradient_shap: baseline 'none' is not one of pad, mask, zero."),
-        (lambda: GradientShap(samples=0), "gradient_shap: samples 0 is not above 0."),
-        (lambda: SmoothGrad(samples=-1), "smooth_grad: samples -1 is not above 0."),
+        (lambda: GradientShap(samples=0), "gradient_shap: samples=0 is not above 0."),
+        (lambda: SmoothGrad(samples=-1), "smooth_grad: samples=-1 is not above 0."),
         (lambda: SmoothGrad(noise=-0.1), "smooth_grad: noise -0.1 is not 0 or more."),
     ],
 )

@@ -80,6 +80,14 @@ def test_the_best_epoch_is_kept_but_never_the_first():
     assert run_with_scores([0.9, 0.5, 0.7], Recipe(epochs=3, first_eligible_epoch=1))[0] == 1
 
 
+def test_of_epochs_that_dev_cannot_tell_apart_fine_tuning_keeps_the_best_fitted(monkeypatch):
+    monkeypatch.setattr(fitting, "_epoch", lambda *_: next(losses))
+    for optimizer, kept in (("adam", 1), ("adamw", 3)):
+        losses = iter([0.69, 0.5, 0.2, 0.3])
+        recipe = Recipe(epochs=4, first_eligible_epoch=1, optimizer=optimizer)
+        assert run_with_scores([1.0, 0.9, 1.0, 1.0], recipe)[0] == kept
+
+
 def test_one_fused_adam_equals_the_published_three():
     examples = reviews().splits["train"]
     (ours, vocabulary), (theirs, _) = small_model(examples), small_model(examples)

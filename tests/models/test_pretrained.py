@@ -35,7 +35,7 @@ def test_a_body_without_a_head(tmp_path):
     config = transformers.BertConfig(**SIZES, vocab_size=len(VOCABULARY))
     transformers.BertModel(config).save_pretrained(tmp_path)
     tiny_tokenizer("bert").save_pretrained(tmp_path)
-    refused(tmp_path, "BertModel has no classification head. Fine-tune it first: heatcheck train --model")
+    refused(tmp_path, "BertModel has no head that classifies texts. Fine-tune it first: heatcheck train --model")
 
 
 def test_a_head_that_is_named_but_not_there(tmp_path):
@@ -139,7 +139,7 @@ def test_a_network_that_needs_another_package_is_told_in_a_whole_sentence(tmp_pa
 
     tiny_folder(tmp_path)
     monkeypatch.setattr(transformers.BertForSequenceClassification, "from_pretrained", without)
-    refused(tmp_path, r"as a Hugging Face model \(The model needs detectron2, which is not there\)\.$")
+    refused(tmp_path, r"as a Hugging Face model \(The model needs detectron2, which is not there\)\. Install what it needs\.$")
 
 
 def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):

@@ -120,6 +120,15 @@ def label_text(value: object) -> str | None:
     return (str(value).strip() or None) if isinstance(value, str | int | float) else None
 
 
+def class_of(label: str, labels: Labels) -> str | None:
+    """The class that a label stands for. A whole number may end in .0, as pandas writes a column with gaps.
+
+    >>> [class_of(label, {"0": "no", "1": "yes"}) for label in ("1", "1.0", "1.5")]
+    ['yes', 'yes', None]
+    """
+    return labels.get(label) or labels.get(re.sub(r"\.0+$", "", label))
+
+
 def _good_rows(
     table: Table, columns: Columns, labels: Labels | None, skip_bad_rows: bool
 ) -> tuple[list[Row], str | None]:
@@ -157,7 +166,7 @@ def _problem(row: Row, columns: Columns, labels: Labels | None, seen: set[str]) 
         return _half_a_character(columns.label)
     if _SURROGATE.search(row.id):
         return _half_a_character("id")
-    if labels is not None and row.label not in labels:
+    if labels is not None and class_of(row.label, labels) is None:
         return f"{NOT_A_CLASS} (column {columns.label!r})"
     if row.split == "?":
         return f"a split that is not train, dev or test (column {columns.split!r})"
@@ -192,7 +201,7 @@ def _classes(labels: Labels) -> str:
     """A sentence. Of a model's class the number may stand in a file, too."""
     known = [value for value, name in labels.items() if value == name or name not in labels]
     more = f" and {len(known) - CLASSES_NAMED:,} more" if len(known) > CLASSES_NAMED else ""
-    numbers = ", or their numbers" if len(known) < len(labels) else ""
+    numbers = ", or their numbers from 0" if len(known) < len(labels) else ""
     named = f" Classes are: {', '.join(known[:CLASSES_NAMED])}{more}{numbers}."
     return f"{named} Rename labels with --labels, each as YOURS={labels[known[0]]}."
 
@@ -201,7 +210,10 @@ def _first_label(rows: Sequence[Row], labels: Labels) -> str:
     found = [str(row.label) for row in rows]
     first = found[0] if len(found[0]) <= LABEL_SHOWN else found[0][:LABEL_SHOWN] + "…"
     near = {label.casefold() for label in labels} & {label.casefold() for label in found}
-    return f": {'first ' if len(rows) > 1 else ''}{first!r}{'; upper and lower case count' if near else ''}"
+    hint = "; upper and lower case count" if near else ""
+    if "0" in labels and str(len(set(labels.values()))) in found:
+        hint = "; numbers of classes count from 0"
+    return f": {'first ' if len(rows) > 1 else ''}{first!r}{hint}"
 
 
 def places(numbers: Sequence[int | str]) -> str:
@@ -245,7 +257,7 @@ def _examples(rows: Sequence[Row], names: tuple[str, ...], labels: Labels | None
             Example(
                 row.id,
                 str(row.text),
-                number_of[labels[str(row.label)] if labels is not None else str(row.label)],
+                number_of[str(row.label if labels is None else class_of(str(row.label), labels))],
                 None if row.pair is None else str(row.pair),
             ),
             row.split,

@@ -177,7 +177,10 @@ def _json(path: Path, text: str, number: int) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"row {number}" if error.lineno == 1 else f"line {error.lineno}"
-        raise InputError(f"{path}, {place}, character {error.colno}: not valid JSON ({error.msg}).") from error
+        raise InputError(
+            f"{path}, {place}, character {error.colno}: not valid JSON ({error.msg}). A .jsonl file has an "
+            "object in each row, a .json file a list of them."
+        ) from error
 
 
 def _parquet(path: Path) -> Table:

@@ -17,6 +17,7 @@ from torch import Tensor
 from heatcheck.batch import Batch, replace_tokens
 from heatcheck.errors import InputError
 from heatcheck.explain.deep_lift import exact_or_captums
+from heatcheck.explain.path import check_samples
 from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.models.protocols import Classifier, KnowsWords
 from heatcheck.randomness import text_seeds
@@ -29,8 +30,7 @@ class DeepShap:
     samples: int = 5
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise InputError(f"deep_shap: samples {self.samples} is not above 0.")
+        check_samples("deep_shap", self.samples)
 
     def __call__(
         self, model: Classifier, batch: Batch, scalar: Scalar, *, generator: torch.Generator | None = None

@@ -255,4 +255,4 @@ def check_baseline(method: str, baseline: str) -> None:
 
 def check_samples(method: str, samples: int) -> None:
     if samples < 1:
-        raise InputError(f"{method}: samples {samples} is not above 0.")
+        raise InputError(f"{method}: samples={samples} is not above 0.")

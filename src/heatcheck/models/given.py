@@ -113,9 +113,8 @@ def find_function(name: str) -> Predict:
     try:
         found: Any = getattr(importlib.import_module(module), function)
     except Exception as error:  # the user's own module may fail in any way
-        raise InputError(
-            f"--model {name}: {type(error).__name__}: {error}. Give it as python:module:function."
-        ) from error
+        advice = f"Run heatcheck where {module} can be imported, and name a function that is in it."
+        raise InputError(f"--model {name}: {type(error).__name__}: {error}. {advice}") from error
     finally:
         sys.path.remove(os.getcwd())
     if not callable(found):

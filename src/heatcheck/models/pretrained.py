@@ -244,7 +244,7 @@ def check_head(source: str, config: Any) -> None:
         raise InputError(f"{source}: gives several labels at once (multi-label). heatcheck needs one class per text.")
     if not _brings_a_head(config) and not any("ForSequenceClassification" in name for name in names):
         generative = any(part in name for name in names for part in ("CausalLM", "LMHead", "ConditionalGeneration"))
-        what = "generates text and has no labels" if generative else "has no classification head"
+        what = "generates text and has no labels" if generative else "has no head that classifies texts"
         raise InputError(
             f"{source}: {names[0]} {what}. "
             f"Fine-tune it first: heatcheck train --model {source} --data YOUR_DATA --out FOLDER."
@@ -344,7 +344,8 @@ def _why_not(source: str, error: Exception) -> str:
             f"{source}: no such folder, and no model of that name can be fetched from the hub. Check the name, or "
             "fetch it where there is a network, and give its folder."
         )
-    return f"{source}: cannot be loaded as a Hugging Face model ({first_sentence(error)})."
+    advice = "Install what it needs" if isinstance(error, ImportError) else "Fetch or save it anew"
+    return f"{source}: cannot be loaded as a Hugging Face model ({first_sentence(error)}). {advice}."
 
 
 def _remote(source: str) -> str:
