@@ -139,7 +139,7 @@ def test_a_network_that_needs_another_package_is_told_in_a_whole_sentence(tmp_pa
 
     tiny_folder(tmp_path)
     monkeypatch.setattr(transformers.BertForSequenceClassification, "from_pretrained", without)
-    refused(tmp_path, r"as a Hugging Face model \(The model needs detectron2, which is not there\)\. Install what it needs\.$")
+    refused(tmp_path, r"\(The model needs detectron2, which is not there\)\. Install what it needs\.$")
 
 
 def test_a_folder_of_something_else_and_a_name_that_is_nowhere(tmp_path):
