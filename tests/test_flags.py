@@ -2,7 +2,7 @@
 
 from typing import get_type_hints
 
-from heatcheck.flags import OwnModelFlags
+from heatcheck.commands.flags import OwnModelFlags
 from heatcheck.models.finetune import FINE_TUNING
 from heatcheck.models.fit import Recipe
 

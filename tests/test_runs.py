@@ -19,7 +19,7 @@ from heatcheck.models.spec import ModelSpec
 from heatcheck.request import Request
 from heatcheck.results import TABLES
 from heatcheck.runner import known_labels
-from heatcheck.verdict_model import AT_CHANCE
+from heatcheck.verdict.model import AT_CHANCE
 from tests.toys import random_examples, review_rows, small_subject, write_reviews
 
 QUICK = {"spec": ModelSpec(embedding_width=16, hidden=8), "recipe": Recipe(epochs=2, vectors="none"), "threads": 1}

@@ -45,9 +45,9 @@ def show_means(scores: pd.DataFrame, experiments: Iterable[str]) -> None:
     """What was measured, a line for each method and measure, highest first: for experiments that no test judges.
     Methods that are not to be ranked stand below the others, and say so; texts of which the model is wrong come last.
     Seeds are no competitors: they stand in the order of the run, their mean last."""
-    from heatcheck.findings import over_all_texts  # takes a moment to import, as pandas does
     from heatcheck.report.measures import MEASURES
     from heatcheck.results import CHANCE, MODEL_WRONG, NOT_RANKED
+    from heatcheck.verdict.findings import over_all_texts  # takes a moment to import, as pandas does
 
     means = over_all_texts(scores)
     means = means[means["experiment"].isin(list(experiments))]

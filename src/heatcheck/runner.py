@@ -50,7 +50,7 @@ from heatcheck.request import Request
 from heatcheck.results import SCHEMA_VERSION, Origin
 from heatcheck.tables import EXPLAIN, aggregates, write_tables
 from heatcheck.verdict import verdict
-from heatcheck.verdict_model import at_chance
+from heatcheck.verdict.model import at_chance
 from heatcheck.work import Work, with_methods
 
 BATTERY = ("correlation", "permutation", "adversarial_attention")

@@ -12,7 +12,7 @@ from heatcheck.explain import EXPLAINERS, method
 from heatcheck.explain.types import predicted_probability
 from heatcheck.measure.distributions import tvd
 from heatcheck.models.spec import ENCODERS
-from heatcheck.verdict_methods import UNSIGNED
+from heatcheck.verdict.methods import UNSIGNED
 from tests.edits import join, without_token
 from tests.toys import linear_toy, random_examples, small_model, vocabulary_of
 

@@ -20,7 +20,7 @@ from heatcheck.experiments.trained.models import PREDICTED
 from heatcheck.experiments.trained_adversary import AdversaryConfig, price_of_lying
 from heatcheck.experiments.uniform_attention import UniformConfig, is_attention_needed
 from heatcheck.results import Row, Score, tables, write_json, write_tables
-from heatcheck.verdict_adversaries import heatmap_name
+from heatcheck.verdict.price import heatmap_name
 
 from .sample import (
     CLASSES,

@@ -27,7 +27,7 @@ from heatcheck.report.methods import cell
 from heatcheck.report.source import load
 from heatcheck.report.trained import numbers
 from heatcheck.results import Origin, Score
-from heatcheck.verdict_adversaries import best_liar, heatmap_name
+from heatcheck.verdict.price import best_liar, heatmap_name
 
 from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import CLASSES, EVIL

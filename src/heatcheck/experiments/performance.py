@@ -16,10 +16,10 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example
 from heatcheck.experiments.rows import attended_words, by_id, predicted_names
-from heatcheck.findings import FEWEST
 from heatcheck.models.protocols import AttentiveClassifier, Predictor, encoded_tokens, finite
 from heatcheck.models.subject import Subject
 from heatcheck.results import ExampleRow, Row
+from heatcheck.verdict.findings import FEWEST
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from heatcheck.explain import method
 from heatcheck.results import NOT_RANKED, Score
-from heatcheck.verdict_checks import LEAST_STABILITY
+from heatcheck.verdict.checks import LEAST_STABILITY
 
 LARGEST_DELTA = 0.05  # share of the promised sum that the median text may miss
 EQUAL = 1e-9  # how far below 1 a τ of equal rankings may be

@@ -41,7 +41,7 @@ from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.subject import Subject
 from heatcheck.results import ALL_SEEDS, Row, Score
-from heatcheck.verdict_adversaries import FAR, Key, as_in_verdict, heatmap_name
+from heatcheck.verdict.price import FAR, Key, as_in_verdict, heatmap_name
 
 FURTHER = 1_000_003  # between the seeds of adversaries of one λ: none is the first one of another seed
 HEIGHT, AREA = "trained_adversary_area", "trained_adversary_curve_area"  # the area per JSD reached, and itself

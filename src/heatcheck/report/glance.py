@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heatcheck.findings import Number
 from heatcheck.method_names import method_name
 from heatcheck.report.figures import NONE
 from heatcheck.report.markup import Markup, tag
 from heatcheck.results import ALL_METHODS
-from heatcheck.verdict_checks import STEADY
+from heatcheck.verdict.checks import STEADY
+from heatcheck.verdict.findings import Number
 
 MOST_CARDS = 9  # three rows of them; where there are more, those of the methods become a table
 QUESTIONS = {  # and what the number is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from heatcheck.findings import LN2
+from heatcheck.verdict.findings import LN2
 
 
 @dataclass(frozen=True)

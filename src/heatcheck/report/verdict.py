@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from heatcheck.findings import Number
 from heatcheck.report import glance
 from heatcheck.report.figures import plain
 from heatcheck.report.markup import Markup, join, tag
@@ -13,6 +12,7 @@ from heatcheck.report.measures import Measure, measure
 from heatcheck.report.methods import folded
 from heatcheck.report.source import Run
 from heatcheck.report.strip import strip_drawing
+from heatcheck.verdict.findings import Number
 
 # Outcome -> (CSS class, symbol, word): never colour alone.
 OUTCOMES = {

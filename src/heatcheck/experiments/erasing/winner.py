@@ -8,7 +8,7 @@ import pandas as pd
 
 from heatcheck.method_names import method_name
 from heatcheck.results import BEST, RANDOM, REVERSED, WORST
-from heatcheck.verdict_methods import ERASED
+from heatcheck.verdict.methods import ERASED
 
 BASELINES = (RANDOM, BEST, WORST)
 

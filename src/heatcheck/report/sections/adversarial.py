@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatcheck.findings import LN2
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import setting_name
@@ -14,6 +13,7 @@ from heatcheck.report.shapes import JSD_EDGES, by_panel, histogram
 from heatcheck.report.source import Run, Variant
 from heatcheck.report.tables import INTERVAL, MEAN, MEDIAN, TEXTS, aggregate_table
 from heatcheck.report.telling import FEWEST_TOKENS, telling
+from heatcheck.verdict.findings import LN2
 
 _MEANING = {
     "exact": "The exact solver finds the most distant attention there is: these values are certificates.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from heatcheck.findings import LN2
 from heatcheck.report.figures import plain
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
@@ -16,6 +15,7 @@ from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import Which, means, models_table, of_texts, variants_table
 from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict.findings import LN2
 
 # Variant -> (name, what it says)
 VARIANTS = {

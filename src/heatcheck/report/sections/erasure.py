@@ -12,7 +12,7 @@ from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Run, Variant
 from heatcheck.results import RANDOM
-from heatcheck.verdict_methods import ERASED
+from heatcheck.verdict.methods import ERASED
 
 NORMALISED = "normalised"
 # Measure -> (name, axis of the measured values, whether low is good)

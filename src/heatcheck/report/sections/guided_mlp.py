@@ -13,7 +13,7 @@ from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import means, models_table, with_interval
 from heatcheck.report.visible import for_chart
 from heatcheck.results import ALL_SEEDS
-from heatcheck.verdict_adversaries import FAR
+from heatcheck.verdict.price import FAR
 
 # Guide -> (name beside a dot, name in a table)
 GUIDES = {

@@ -12,7 +12,7 @@ from heatcheck.report.methods import Body, Line, best_first, cell, folded, footn
 from heatcheck.report.missing import without_value
 from heatcheck.report.section import Section, drawing, lead, note
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.verdict_checks import LEAST_STABILITY
+from heatcheck.verdict.checks import LEAST_STABILITY
 
 STABILITY = Variant("rank_stability")
 SAMPLES = "samples"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from heatcheck.findings import LN2
 from heatcheck.report.figures import count
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.measures import setting_name
@@ -18,6 +17,7 @@ from heatcheck.report.shapes import ATTENTION_EDGES, Values, by_attention, violi
 from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import means, models_table, of_texts, with_interval
 from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict.findings import LN2
 
 LARGEST, MEAN = "the largest", "the mean"
 

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import pyarrow.compute as pc
 
-from heatcheck.findings import LN2
 from heatcheck.report.figures import figure
 from heatcheck.report.lies import lies, lies_part
 from heatcheck.report.markup import Markup, join, tag
@@ -20,7 +19,8 @@ from heatcheck.report.source import Row, Run, Variant
 from heatcheck.report.trained import Which, means, models_table, of_texts, strength, with_interval
 from heatcheck.report.visible import for_chart
 from heatcheck.results import ALL_SEEDS
-from heatcheck.verdict_adversaries import FAR, best_liar, heatmap_name
+from heatcheck.verdict.findings import LN2
+from heatcheck.verdict.price import FAR, best_liar, heatmap_name
 
 ALONE = "trained_adversary"  # older runs do not say whose heatmaps they keep: of the first seed's λ nearest to SHOWN
 SHOWN = 0.001

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatcheck.findings import Estimate
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.methods import cell, folded
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.source import Row, Run
 from heatcheck.report.trained import Which, means, models_table, with_interval
 from heatcheck.results import ALL_SEEDS
-from heatcheck.verdict_trained import learned
+from heatcheck.verdict.findings import Estimate
+from heatcheck.verdict.trained import learned
 
 ATTENTION, UNIFORM = "attention", "uniform"
 UNIFORM_SEED = "uniform, "

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heatcheck.findings import FEWEST, Finding, Mean, means_of, over_all_texts
+from heatcheck.verdict.findings import FEWEST, Finding, Mean, means_of, over_all_texts
 
 VARIED = 0.05
 MOVES_THE_OUTPUT = ("permutation", "adversarial_attention")  # tests whose measure, or allowance, is in that unit

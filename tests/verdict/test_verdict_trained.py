@@ -10,15 +10,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from heatcheck.findings import Estimate, Finding
 from heatcheck.report.measures import measure
 from heatcheck.report.verdict import _strip
 from heatcheck.results import ON_DEV, Score
-from heatcheck.verdict import TESTS, verdict
-from heatcheck.verdict_adversaries import as_in_verdict, best_liar
-from heatcheck.verdict_checks import RANDOMISED, REPEATED
-from heatcheck.verdict_methods import AGREEMENT
-from heatcheck.verdict_trained import judge_trained
+from heatcheck.verdict import verdict
+from heatcheck.verdict.attention import TESTS
+from heatcheck.verdict.checks import RANDOMISED, REPEATED
+from heatcheck.verdict.findings import Estimate, Finding
+from heatcheck.verdict.methods import AGREEMENT
+from heatcheck.verdict.price import as_in_verdict, best_liar
+from heatcheck.verdict.trained import judge_trained
 
 LN2 = 0.6931
 

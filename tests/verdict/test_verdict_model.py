@@ -7,7 +7,7 @@ import pytest
 
 from heatcheck.results import Score
 from heatcheck.verdict import verdict
-from heatcheck.verdict_model import at_chance
+from heatcheck.verdict.model import at_chance
 
 
 def mean(measure: str, value: float, half: float, *, subject: str = "model", **rest) -> Score:

@@ -8,8 +8,9 @@ import pytest
 
 from heatcheck.experiments.randomisation import OURS
 from heatcheck.experiments.ranking import unranked
-from heatcheck.verdict import TESTS, verdict
-from heatcheck.verdict_checks import ALL_RANDOM
+from heatcheck.verdict import verdict
+from heatcheck.verdict.attention import TESTS
+from heatcheck.verdict.checks import ALL_RANDOM
 
 TAU, LOO, PERMUTATION, ADVERSARY = TESTS
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from heatcheck.findings import FEWEST, Estimate, Finding, Mean, means_of, over_all_texts, unsure
 from heatcheck.method_names import listed, method_name
 from heatcheck.results import CHANCE, MODEL_RIGHT, MODEL_WRONG, PEOPLE, PLANTED
+from heatcheck.verdict.findings import FEWEST, Estimate, Finding, Mean, means_of, over_all_texts, unsure
 
 EXPERIMENT = "ground_truth"
 SMALL_GAIN = 0.05

@@ -1,18 +1,14 @@
-"""From numbers with intervals to sentences: which test does attention pass, fail, or leave open, which method may be
-shown, and what that means.
+"""What the tests that train nothing say of attention. (Jain & Wallace 2019)
 
-Tests are never averaged into one score: each says something else. Reads tables only; no torch here.
+Thresholds and what they mean: docs/decisions/0005-verdict-thresholds.md. No torch here.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 import pandas as pd
 
-from heatcheck import verdict_methods, verdict_model, verdict_trained
-from heatcheck.findings import LN2, Finding, Test, judge
+from heatcheck.verdict.findings import LN2, Finding, Test, judge
+from heatcheck.verdict.model import where_the_output_moves
 
 TESTS = (
     Test(
@@ -71,30 +67,6 @@ TESTS = (
 )
 
 
-def verdict(scores: pd.DataFrame) -> dict[str, Any] | None:
-    """The verdict as plain JSON, or None if no test was run."""
-    attention = [f for test in TESTS if (f := judge(test, scores)) is not None]
-    attention = verdict_model.where_the_output_moves(attention, scores)
-    attention += verdict_trained.judge_trained(scores)
-    methods = verdict_methods.judge_methods(scores)
-    sentences = [headline(attention)] if attention else []
-    sentences += [sentence] if (sentence := verdict_methods.headline(methods, scores)) else []
-    if not sentences:
-        return None
-    if verdict_model.at_chance(scores):
-        sentences.insert(0, verdict_model.AT_CHANCE)
-    return {"headline": " ".join(sentences), "findings": [asdict(f) for f in (*attention, *methods)]}
-
-
-def headline(findings: list[Finding]) -> str:
-    """What the tests say together, without averaging them."""
-    n = len(findings)
-    of_all = "the only test that was run" if n == 1 else f"{{}} of {n} tests"
-    failed = sum(f.outcome == "fails" for f in findings)
-    undecided = sum(f.outcome == "cannot tell" for f in findings)
-    if failed:
-        return f"Do not show this model's attention as an explanation: it fails {of_all.format(failed)}."
-    if undecided:
-        return f"No test failed, but {of_all.format(undecided)} cannot tell."  # each for a reason of its own
-    passed = of_all if n == 1 else f"all {n} tests that were run"
-    return f"Attention passed {passed}. That is evidence, not proof."
+def judge_attention(scores: pd.DataFrame) -> list[Finding]:
+    found = [finding for test in TESTS if (finding := judge(test, scores)) is not None]
+    return where_the_output_moves(found, scores)

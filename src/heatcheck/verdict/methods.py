@@ -4,8 +4,8 @@ A method's order is compared with random orders of the same words, text by text,
 the worst and the best order found. It passes if the 95% interval of the mean gain is above 0, and fails if it ends
 below 0.05, a twentieth of what is possible. Where even the best order found lowers the probability of the class by less
 than 0.05, there is nothing to find, and no order is judged. One that is not ranked (it misses its own sum, or changes
-with the seed) is not judged. Repeatability and randomisation are judged by verdict_checks.py, planted words by
-verdict_marked.py. No torch here.
+with the seed) is not judged. Repeatability and randomisation are judged by checks.py, planted words by
+marked.py. No torch here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from heatcheck.findings import FEWEST, Finding, Number, Test, judge, unsure
 from heatcheck.method_names import listed, method_name
 from heatcheck.results import ALL_METHODS, BEST, RANDOM
-from heatcheck.verdict_checks import check_headlines, judge_checks
-from heatcheck.verdict_marked import judge_planted, planted_headlines, plausible_headlines
+from heatcheck.verdict.checks import check_headlines, judge_checks
+from heatcheck.verdict.findings import FEWEST, Finding, Number, Test, judge, unsure
+from heatcheck.verdict.marked import judge_planted, planted_headlines, plausible_headlines
 
 REMOVING = {"delete": "Deleting", "mask": "Masking", "pad": "Padding", "sample": "Replacing"}  # judged: the first there
 ERASED = {"delete": "deleted", "mask": "masked", "pad": "padded over", "sample": "replaced by sampled ones"}

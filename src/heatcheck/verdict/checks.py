@@ -13,8 +13,8 @@ from math import inf
 
 import pandas as pd
 
-from heatcheck.findings import Finding, Number, Test, judge
 from heatcheck.method_names import listed, method_name
+from heatcheck.verdict.findings import Finding, Number, Test, judge
 
 LEAST_STABILITY = 0.7  # mean Kendall τ between two seeds: 17 of 20 word pairs in the same order
 MOST_ALIKE = 0.2  # mean Kendall τ with a model of random weights: 12 of 20 word pairs in the same order, by chance 10

@@ -1,5 +1,5 @@
 """What the tests that train models say of attention: is it needed, and does it help another model? (Wiegreffe & Pinter
-2019) What adversaries say is in verdict_adversaries.py.
+2019) What adversaries say is in price.py and attefa.py.
 
 Each by a 95% interval and its own threshold, never averaged; the texts' and the seeds' chance are in the intervals.
 
@@ -19,17 +19,18 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heatcheck.findings import FEWEST, Finding, Mean, means_of, one_mean, over_all_texts, unsure
 from heatcheck.method_names import method_name
 from heatcheck.results import ALL_SEEDS
-from heatcheck.verdict_adversaries import judge_adversaries
+from heatcheck.verdict.attefa import judge_attefa
+from heatcheck.verdict.findings import FEWEST, Finding, Mean, means_of, one_mean, over_all_texts, unsure
+from heatcheck.verdict.price import judge_price
 
 POINT = 0.01  # of F1
 
 
 def judge_trained(scores: pd.DataFrame) -> list[Finding]:
     means = over_all_texts(scores)
-    return [*_needed(means), *_guides(means), *judge_adversaries(scores)]
+    return [*_needed(means), *_guides(means), *judge_price(scores), *judge_attefa(scores)]
 
 
 def learned(balanced_accuracy: float, chance: float) -> bool:

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from heatcheck.findings import Estimate
 from heatcheck.results import CHANCE, MODEL_RIGHT, MODEL_WRONG, PEOPLE, PLANTED, RANDOM, Score
 from heatcheck.verdict import verdict
+from heatcheck.verdict.findings import Estimate
 
 
 def found(marked_by: str, setting: str | None, n: int = 40, **precisions: tuple[float, float]) -> pd.DataFrame:
