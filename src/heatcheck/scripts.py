@@ -11,7 +11,7 @@ UNSPACED = (
     "\U00020000-\U000323af"
 )
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_SPACE = "\u200b"  # of no width, and all the same a space
+ZERO_WIDTH_SPACE = "\u200b"  # all the same a space
 JOINER = "\u200d"
 
 
@@ -30,4 +30,4 @@ def clings(text: str, at: int) -> bool:
     [False, False, True, False]
     """
     character = text[at : at + 1]
-    return character not in ("", _SPACE) and unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")
+    return character not in ("", ZERO_WIDTH_SPACE) and unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")

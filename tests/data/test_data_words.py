@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from heatcheck.batch import Example
 from heatcheck.data.vocabulary import END, MARKS, PAD, START, UNKNOWN, build
 from heatcheck.data.words import LONGEST_WORD, WordRules
 
+UNSEEN = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=60)
 WORDS = st.lists(st.sampled_from(["good", "Bad", "it's", "10/10", "日本", "…", "naïve"]), max_size=8).map(" ".join)
 
@@ -20,8 +22,25 @@ WORDS = st.lists(st.sampled_from(["good", "Bad", "it's", "10/10", "日本", "…
 @given(text=TEXT)
 def test_offsets_index_the_original_text(tokenizer: str, text: str) -> None:
     words = WordRules(tokenizer=tokenizer, lowercase=False).split(text)
-    assert all(text[w.start : w.end][:LONGEST_WORD] == w.form and w.form.strip() for w in words)
+    unseen = UNSEEN if tokenizer == "unicode" else re.compile("(?!)")
+    assert all(unseen.sub("", text[w.start : w.end][:LONGEST_WORD]) == w.form and w.form.strip() for w in words)
     assert all(a.end <= b.start for a, b in itertools.pairwise(words))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("\u0645\u06cc\u200c\u0634\u0648\u062f", ["\u0645\u06cc\u200c\u0634\u0648\u062f"]),  # Persian, with a joiner
+        ("ex\u00adample ok", ["example", "ok"]),
+        ("a\u200bb \u200b c", ["a", "b", "c"]),
+        ("\ufeffA \u05e9\u05dc\u200f!", ["a", "\u05e9\u05dc", "!"]),
+        ("\u200f \u00ad", []),
+        ("\U0001f469\u200d\U0001f680 ok...\u200b!", ["\U0001f469\u200d\U0001f680", "ok", "...", "!"]),
+    ],
+)
+def test_what_has_no_shape_is_no_word(text: str, found: list[str]) -> None:
+    words = WordRules().split(text)
+    assert [word.form for word in words] == found
 
 
 @given(text=TEXT)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from heatcheck.errors import InputError
-from heatcheck.scripts import UNSPACED
+from heatcheck.scripts import UNSPACED, ZERO_WIDTH_SPACE, clings
 
 LONGEST_WORD = 1000  # characters; what is longer is noise (a base64 blob, a row of dashes) and is cut
 
@@ -43,23 +43,29 @@ class WordRules:
 
     def _form(self, word: str) -> str:
         word = word[:LONGEST_WORD]
+        if self.tokenizer == "unicode" and not word.isascii():  # the papers' rules leave words as they are
+            word = _WITHOUT_MEANING.sub("", word)
         if self.digits_as and any(c.isdigit() for c in word):
             return self.digits_as
         return word.lower() if self.lowercase else word
 
 
 Spans = list[tuple[int, int]]
+# Soft hyphens and marks of direction: nobody sees them, and a word with one is the same word. Joiners spell a word.
+_WITHOUT_MEANING = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
 @functools.cache
 def _unicode() -> Callable[[str], Spans]:
-    """A letter takes the accents and vowel signs that follow it along; Python's \\w leaves them out."""
-    marks = "".join(re.escape(c) for c in map(chr, range(0x300, 0x1E900)) if unicodedata.category(c).startswith("M"))
-    letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
+    """A letter takes what clings to it along, accents, vowel signs, joiners; Python's \\w leaves them out. What has no
+    shape is no word by itself."""
+    clinging = "".join(re.escape(c) for c in map(chr, range(0x80, 0x1E900)) if clings(c, 0))
+    shapeless = ZERO_WIDTH_SPACE + "".join(c for c in map(chr, range(0x80, 0x1E900)) if unicodedata.category(c) == "Cf")
+    letter = rf"(?:[^\W{UNSPACED}][{clinging}]*)"
     word = re.compile(
-        rf"[{UNSPACED}][{marks}]*"  # one letter of a script without spaces: else a text would be one token
+        rf"[{UNSPACED}][{clinging}]*"  # one letter of a script without spaces: else a text would be one token
         rf"|{letter}+(?:['’./,:-]{letter}+)*"  # it's, 10/10, e.g, well-made
-        rf"|[^\w\s]+"  # a run of punctuation or emoji
+        rf"|[^\w\s{shapeless}][^\w\s{ZERO_WIDTH_SPACE}]*"  # a run of punctuation or emoji
     )
     return lambda text: [m.span() for m in word.finditer(text)]
 
