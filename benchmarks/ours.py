@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from heatcheck.batch import Batch, Example
+from heatcheck.company import BATTERY
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.adversary.exact import exact_adversary
 from heatcheck.experiments.permutation import change_when_shuffled, medians
@@ -20,7 +21,6 @@ from heatcheck.models.subject import Subject
 from heatcheck.models.training import classification_loss
 from heatcheck.randomness import text_seeds
 from heatcheck.results import Score
-from heatcheck.runner import BATTERY
 
 Values = dict[str, float]  # by text
 Scores = dict[str, np.ndarray]  # by text: the scores of its words

@@ -10,12 +10,12 @@ import pytest
 
 import heatcheck
 from heatcheck.api import default_limit, make_request
+from heatcheck.company import battery
 from heatcheck.errors import InputError
 from heatcheck.experiments import EXPERIMENTS
 from heatcheck.experiments.repeatability import RepeatabilityConfig
 from heatcheck.models.pretrained import TransformerSpec
 from heatcheck.models.spec import ModelSpec
-from heatcheck.runner import battery
 from heatcheck.settings import explaining_configs
 from tests.test_cli_transformers import TEXTS, table
 

@@ -60,6 +60,16 @@ def test_every_test_runs_from_the_command_line(model, tmp_path, flags, headline)
     assert f'id="{flags[0]}"' in page
 
 
+def test_company_has_the_seeds_that_were_given_or_stays_away(model, tmp_path):
+    flags = ["trained_adversary", "--seeds", "1,2", "--lambdas", "0.1", "--adversary-epochs", "1"]
+    assert main([*command(model, *flags), "--out", str(tmp_path / "run")]) == 0
+    description = Run(tmp_path / "run").description
+    chosen = description["settings"]["experiments"]
+    assert chosen["trained_adversary"]["seeds"] == chosen["seed_variance"]["seeds"] == [1, 2]
+    assert "uniform_attention" not in chosen
+    assert "Not in the pictures, as it needs more seeds than were given: uniform_attention." in description["notes"]
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

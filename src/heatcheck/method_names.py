@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import PurePath
 
+FILE = "file:"  # weights that a file holds
 METHODS = {
     "attention": "Attention",
     "adversarial_attention": "Adversarial attention",
@@ -34,12 +36,31 @@ METHODS = {
 
 def method_name(method: str) -> str:
     """
-    >>> method_name("lime(samples=200)"), method_name("new_method")
-    ('LIME (samples=200)', 'New method')
+    >>> method_name("lime(samples=200)"), method_name("new_method"), method_name("file:a/weights.jsonl")
+    ('LIME (samples=200)', 'New method', 'weights.jsonl')
     """
+    if method.startswith(FILE):
+        return PurePath(method.removeprefix(FILE)).name
     name, bracket, settings = method.partition("(")
     known = METHODS.get(name, name.replace("_", " ").capitalize())
     return f"{known} {bracket}{settings}" if bracket else known
+
+
+ADVERSARIES = ("trained_adversary", "attefa_adversary")
+
+
+def are_weights(method: str) -> bool:
+    """Do its scores and those of marks like [CLS] add up to 1?
+
+    >>> are_weights("attention(layer=2)"), are_weights("attention_x_gradient")
+    (True, False)
+    """
+    return method.partition("(")[0] in ("attention", "adversarial_attention", *ADVERSARIES)
+
+
+def is_adversary(method: str) -> bool:
+    """Of a model that was trained to look elsewhere?"""
+    return method.partition("(")[0] in ADVERSARIES
 
 
 def listed(methods: Iterable[str]) -> str:

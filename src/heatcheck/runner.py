@@ -21,6 +21,7 @@ from filelock import FileLock
 from heatcheck import results
 from heatcheck.batch import Example
 from heatcheck.claim import claimed
+from heatcheck.company import with_company
 from heatcheck.data.dataset import Dataset, examples_fingerprint
 from heatcheck.data.sources import is_named, load
 from heatcheck.data.vectors import vectors_fingerprint
@@ -33,16 +34,14 @@ from heatcheck.experiments.performance import one_class_for_all
 from heatcheck.experiments.plausibility import without_rationale
 from heatcheck.experiments.trained.jobs import recipe_of
 from heatcheck.experiments.trained_adversary import where_the_sweep_ended
-from heatcheck.explain import distinct, method
-from heatcheck.fitness import base_of, check_experiments, check_fit, heads_of, may_offer, notes_beside
+from heatcheck.explain import method
+from heatcheck.fitness import check_experiments, check_fit, notes_beside
 from heatcheck.held_out import texts_under_test
 from heatcheck.models import blackbox, checkpoint, finetune
 from heatcheck.models.blackbox import BlackBox
 from heatcheck.models.fit import RESUME
 from heatcheck.models.loading import load_subject, trained_by
 from heatcheck.models.pretrained import TransformerSpec, resolve, source_fingerprint
-from heatcheck.models.protocols import AttentiveClassifier, Classifier
-from heatcheck.models.spec import ModelSpec
 from heatcheck.models.subject import Subject
 from heatcheck.models.training import train
 from heatcheck.progress import Progress, Silent
@@ -53,10 +52,6 @@ from heatcheck.verdict import verdict
 from heatcheck.verdict.model import at_chance
 from heatcheck.work import Work, with_methods
 
-BATTERY = ("correlation", "permutation", "adversarial_attention")
-TRANSFORMER_BATTERY = ("agreement", "erasure", "repeatability")
-BLACK_BOX_BATTERY = ("agreement", "erasure", "repeatability")
-
 
 def execute(request: Request, out: Path, *, command: str = "", progress: Progress | None = None) -> Path:
     """Do all of `request`, into the folder `out`; what is there already is reused."""
@@ -64,19 +59,11 @@ def execute(request: Request, out: Path, *, command: str = "", progress: Progres
     check_experiments(request.experiments or ())
     torch.set_num_threads(request.threads)
     given, data = load_model_and_data(request)
-    asked = request.experiments
-    request = replace(request, experiments=with_company(request, data, given))
+    request, notes = with_company(request, data, given)
     check_fit(request, data, given)
     with claimed(out, request.settings(), fingerprints(data, given), command, progress):
-        _carry_out(request, given, data, out, command, progress, _company_note(request, asked))
+        _carry_out(request, given, data, out, command, progress, notes)
     return out
-
-
-def _company_note(request: Request, asked: Sequence[str] | None) -> list[str]:
-    company = [name for name in request.experiments or () if asked is not None and name not in asked]
-    if not company:
-        return []
-    return [f"Not asked for, and run as their numbers belong into the same pictures: {', '.join(company)}."]
 
 
 def _carry_out(
@@ -149,37 +136,6 @@ def load_model_and_data(request: Request) -> tuple[Subject[Any] | None, Dataset]
         return None, load_data(request)
     given = load_subject(replace(request.reading, source=request.model), request.device)
     return given, load_data(request, given)
-
-
-def battery(given: Subject[Any] | None, spec: ModelSpec | TransformerSpec) -> tuple[str, ...]:
-    """The tests for this kind of model; None is one to be trained as `spec` says."""
-    if given is None:
-        return BATTERY if isinstance(spec, ModelSpec) else TRANSFORMER_BATTERY
-    if isinstance(given.model, AttentiveClassifier):
-        return BATTERY
-    return TRANSFORMER_BATTERY if isinstance(given.model, Classifier) else BLACK_BOX_BATTERY
-
-
-def with_company(request: Request, data: Dataset, given: Subject[Any] | None) -> tuple[str, ...]:
-    """The tests that were asked for, or the battery, and those whose numbers belong into the same picture; what was not
-    asked for by name only where the model can serve it."""
-    many = heads_of(request, data, given) > 1
-
-    def served(name: str) -> bool:
-        if many and EXPERIMENTS[name].one_head:
-            return False
-        if name == "uniform_attention" and given is not None and not base_of(request, given).replaceable:
-            return False
-        needs = EXPERIMENTS[name].needs
-        return isinstance(given.model, needs) if given is not None else may_offer(request.spec, needs)
-
-    asked = request.experiments
-    if asked is None:  # an empty list is an answer: no test
-        asked = tuple(name for name in battery(given, request.spec) if served(name))
-        if len(distinct(request.config("agreement").methods)) == 1:
-            asked = tuple(name for name in asked if name != "agreement")  # there is nothing to compare it with
-    company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
-    return tuple(dict.fromkeys(name for names in company for name in names))
 
 
 def crew_for(request: Request, data: Dataset, subject: Subject[Any], folder: str, root: Path) -> Crew | None:

@@ -276,6 +276,32 @@ def test_the_strongest_words_are_quoted_and_small_scores_have_digits(browser: sy
     assert said == ["strongest: “dull” 0.00016, “,” −0.00012", "no word has a score other than 0"]
 
 
+@pytest.mark.parametrize("windows", [False, True])
+def test_an_adversary_that_looks_at_marks_alone_does_not_glow(
+    browser: sync_api.Browser, tmp_path: Path, windows: bool
+) -> None:
+    about = ([0, 0], [0, 1], [0, 5], [4, 9], ["dull", "film"])
+    rows = [
+        results.ExampleRow("a", "dull film", None, "no", "yes", 0.9, 2, 0.5),
+        results.TokenScores("a", "attention", "no", *about, [0.6, 0.4]),
+        results.TokenScores("a", "attefa_adversary", "no", *about, [0.0001, 0.0004]),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1, "model": {"windows": windows}})
+    with opened_in(browser, report.write(tmp_path)) as opened:
+        opened.page.locator("#texts .browser summary").click()
+        said, shares = {}, {}
+        for method in ("attention", "attefa_adversary"):
+            there = opened.page.locator(f"[data-method={method}]")
+            said[method] = there.locator(".strongest").text_content()
+            shares[method] = there.locator(".token").last.evaluate("node => +node.style.getPropertyValue('--share')")
+    assert said["attention"] == "strongest: “dull” 0.60, “film” 0.40"
+    beside = "" if windows else " · on marks like [CLS], which are not shown: 100%"
+    assert said["attefa_adversary"] == f"strongest: “film” 0.00040, “dull” 0.00010{beside}"
+    assert shares["attention"] == pytest.approx(0.667, abs=1e-3)
+    assert shares["attefa_adversary"] == (1 if windows else 0)  # in windows what adds up to more than 1 tells nothing
+
+
 @pytest.mark.parametrize("experiment", ["performance", "correlation", "permutation", "adversarial_attention"])
 def test_a_run_of_one_experiment_opens_without_errors(
     browser: sync_api.Browser, tmp_path: Path, experiment: str

@@ -36,18 +36,18 @@ function segmentPieces(text, spans) {
   return { pieces, rest: points.slice(at).join("") };
 }
 
-function tokenSpan(token, share, largest) {
+function tokenSpan(token, share, largest, scale) {
   if (share === null) return element("span", { class: "token unscored", title: "no score" }, visible(token));
   const kind = share < 0 ? "token negative" : "token";
   const span = element("span", { class: kind, title: scoreText(share * largest) }, visible(token));
-  span.style.setProperty("--share", Math.abs(share).toFixed(3));
+  span.style.setProperty("--share", Math.abs(share * largest / scale).toFixed(3));
   return span;
 }
 
-function segment(text, spans, take, largest) {
+function segment(text, spans, take, largest, scale) {
   const block = element("div", { class: "heat", dir: "auto" });
   const { pieces, rest } = segmentPieces(text, spans);
-  for (const piece of pieces) block.append(visible(piece.between), tokenSpan(piece.token, take(piece.token), largest));
+  for (const piece of pieces) block.append(visible(piece.between), tokenSpan(piece.token, take(piece.token), largest, scale));
   block.append(visible(rest));
   return block;
 }
@@ -56,6 +56,8 @@ function heatmap(index, method) {
   const { spans, methods } = DATA.heat[index];
   const [largest, packed] = methods[method];
   const all = shares(packed);
+  const onMarks = METHODS[method].beside_marks ? shareOfMarks(all, largest) : 0;
+  const scale = Math.max(largest, onMarks) || 1;
   const ranked = [];
   let number = 0;
   const take = (token) => {
@@ -64,20 +66,29 @@ function heatmap(index, method) {
     return share;
   };
   const pair = DATA.texts.pair[index];
-  const blocks = [segment(DATA.texts.text[index], spans[0], take, largest)];
-  if (pair !== null) blocks.push(segment(pair, spans[1], take, largest));
+  const blocks = [segment(DATA.texts.text[index], spans[0], take, largest, scale)];
+  if (pair !== null) blocks.push(segment(pair, spans[1], take, largest, scale));
   return element("div", { class: "method", "data-method": method },
     element("div", { class: "method-name" }, METHODS[method].name),
-    element("div", {}, ...blocks, strongest(ranked, largest)));
+    element("div", {}, ...blocks, strongest(ranked, largest, onMarks)));
 }
 
-function strongest(ranked, largest) {
+// What words leave of attention is on marks like [CLS]. Less than that is rounding.
+const LEAST_ON_MARKS = 0.005;
+
+function shareOfMarks(all, largest) {
+  const onWords = all.reduce((sum, share) => sum + (share ?? 0) * largest, 0);
+  return 1 - onWords < LEAST_ON_MARKS ? 0 : 1 - onWords;
+}
+
+function strongest(ranked, largest, onMarks) {
   const top = ranked.filter(({ share }) => share !== 0)
     .sort((one, other) => Math.abs(other.share) - Math.abs(one.share)).slice(0, 3);
   const words = top.flatMap(({ token, share }, place) => [place ? ", " : "",
     element("bdi", {}, `“${visible(clipped(token, 24))}”`), ` ${scoreText(share * largest)}`]);
   return element("p", { class: "strongest" },
-    words.length ? "strongest: " : "no word has a score other than 0", ...words);
+    words.length ? "strongest: " : "no word has a score other than 0", ...words,
+    onMarks ? ` · on marks like [CLS], which are not shown: ${percentage(onMarks)}` : "");
 }
 
 // Two digits that count, however small, as in heatmap.py: "<0.001" three times would rank nothing.

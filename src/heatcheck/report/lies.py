@@ -15,6 +15,7 @@ from heatcheck.report.source import Run
 from heatcheck.report.telling import FEWEST_TOKENS, HOW_MANY
 
 SAME_OUTPUT = 0.1  # TVD: beyond it the adversary says something else, and its heatmap is no alternative
+ALL = 0.995  # of the weights; less is more than rounding
 ELSEWHERE = 0.1  # JSD: below it the adversary looks at the same words
 
 
@@ -32,20 +33,28 @@ def lies(
         and changes.get(example, 1.0) <= SAME_OUTPUT
         and (row["n_tokens"] or 0) >= FEWEST_TOKENS
     ]
-    texts = [
+    texts: list[dict[str, Any]] = [
         {"id": example, "jsd": distances[example], "tvd": changes[example]}
         for _, example in sorted(candidates)[:HOW_MANY]
     ]
     if not texts:
         return None
     overall = {"jsd": fmean(distances.values()), "tvd": fmean(changes.values())}
-    return {"methods": list(methods), "texts": texts, "overall": overall}
+    on_marks = any(_on_words(run, methods[-1], text["id"]) < ALL for text in texts)
+    return {"methods": list(methods), "texts": texts, "overall": overall, "on_marks": on_marks}
+
+
+def _on_words(run: Run, method: str, example: str) -> float:
+    """What the words of a text have of the method's weights; marks like [CLS] have the rest."""
+    own = pc.and_(pc.equal(run.tokens["method"], method), pc.equal(run.tokens["example_id"], example))
+    return float(pc.sum(run.tokens.filter(own)["score"]).as_py() or 0.0)
 
 
 def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None = None) -> Markup | None:
     """`name` is the place of the drawing; `who` says which adversary, `but` what the reader must know of that."""
     if found is None:
         return None
+    scale = "its own largest weight" + (", or by what is on marks like [CLS]" if found["on_marks"] else "")
     return join(
         tag("h3", "The same answer from other words"),
         tag(
@@ -54,7 +63,7 @@ def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None
             f"{FEWEST_TOKENS} tokens) whose output moves by at most {SAME_OUTPUT:g} (TVD), whose attention moves by at "
             f"least {ELSEWHERE:g} (JSD), and where it was most concentrated and moved furthest. They are the extremes, "
             f"not typical texts: over all, its output moves by {figure(found['overall']['tvd'])} and its attention by "
-            f"{figure(found['overall']['jsd'])} on average. Each heatmap is scaled by its own largest weight."
+            f"{figure(found['overall']['jsd'])} on average. Each heatmap is scaled by {scale}."
             f"{f' {but}' if but else ''}",
             class_="caption",
         ),

@@ -57,8 +57,9 @@ function planeRay(value, x, y, bound, top, models, named) {
   const at = cut ? 1 : [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4].find(far) ?? 1;
   const apart = !cut || named.every((other) => Math.abs(other - x(end)) > 26);
   if (cut && apart) named.push(x(end));
+  const above = cut && x(bound) - x(end) > 18; // else the line at ln 2 would go through it
   return shape("g", { class: "ray" }, line(x(0), y(0), x(end), y(height), ""),
-    apart ? lettering(x(end * at) - (cut ? 0 : 5), y(height * at) - 5, cut ? "middle" : "end", text) : null);
+    apart ? lettering(x(end * at) - (above ? 0 : 5), y(height * at) - 5, above ? "middle" : "end", text) : null);
 }
 
 function planeWhiskers({ jsd, tvd }, x, y) {
@@ -99,7 +100,21 @@ function planeOther(mark, x, y) {
     planeMark(mark.kind, across, up)), planeLines(mark.name, mark));
 }
 
-// λ beside its point where there is room and no other point is nearer; the others are in the table.
+// Every few pixels of the curves.
+function alongPaths(lines, x, y) {
+  return lines.flatMap(({ points }) => {
+    const places = [[x(0), y(0)], ...points.map(({ jsd, tvd }) => [x(jsd[0]), y(tvd[0])])];
+    return places.slice(1).flatMap(([across, up], number) => {
+      const [from, start] = places[number];
+      const steps = Math.ceil(Math.hypot(across - from, up - start) / 3);
+      return Array.from({ length: steps + 1 }, (_, step) =>
+        [from + (across - from) * step / (steps || 1), start + (up - start) * step / (steps || 1)]);
+    });
+  });
+}
+
+// λ beside its point where there is room and no other point is nearer, off the curves if that can be; the others are in the
+// table.
 function planeLabels(lines, all, x, y, width) {
   const points = all.map(({ jsd, tvd }) => [x(jsd[0]), y(tvd[0])]);
   const taken = [...points, [x(0), y(0)]]
@@ -108,6 +123,9 @@ function planeLabels(lines, all, x, y, width) {
     || one.y + one.height < other.y || other.y + other.height < one.y;
   const free = (box) => box.x > 40 && box.x + box.width < width - 2 && box.y + box.height < y(0)
     && taken.every((other) => clear(box, other));
+  const curve = alongPaths(lines, x, y);
+  const crossed = (box) => curve.some(([across, up]) =>
+    across > box.x && across < box.x + box.width && up > box.y && up < box.y + box.height);
   const placed = [];
   lines.forEach((one, number) => one.points.forEach(({ jsd, tvd, at }) => {
     const text = placed.length ? lambdaText(at) : `λ = ${lambdaText(at)}`;
@@ -117,8 +135,10 @@ function planeLabels(lines, all, x, y, width) {
       const far = ([a, u]) => Math.hypot(a - box.x - room / 2, u - box.y - 6);
       return points.every((point) => far(point) > far([across, up]) - 0.01);
     };
-    const spot = [[middle, up - 21], [middle, up + 9], [across + 9, up - 6], [across - room - 9, up - 6]]
-      .map(([left, top]) => ({ x: left, y: top, width: room, height: 12 })).find((box) => free(box) && nearest(box));
+    const spots = [[middle, up - 21], [middle, up + 9], [across + 9, up - 6], [across - room - 9, up - 6]]
+      .map(([left, top]) => ({ x: left, y: top, width: room, height: 12 }))
+      .filter((box) => free(box) && nearest(box));
+    const spot = spots.find((box) => !crossed(box)) ?? spots[0];
     if (!spot) return;
     taken.push({ x: spot.x - 4, y: spot.y - 2, width: room + 8, height: 16 });
     placed.push(lettering(spot.x + room / 2, spot.y + 11, "middle", text,

@@ -9,7 +9,7 @@ from typing import Any
 from heatcheck.report.measures import setting_name
 from heatcheck.report.series import variants
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import Which, means, numbers
+from heatcheck.report.trained import Which, by_number, means, numbers
 from heatcheck.results import ALL_SEEDS
 
 BASE = "base"
@@ -41,7 +41,7 @@ def curves(run: Run, group: str | None) -> list[dict[str, Any]]:
             lines.setdefault(name, []).append(made)
     return [
         {"name": name, "points": sorted(points, key=lambda one: (one["jsd"][0], one["at"] or 0.0))}
-        for name, points in lines.items()
+        for name, points in sorted(lines.items(), key=lambda line: by_number(line[0]))
     ]
 
 

@@ -3,6 +3,7 @@ single texts, and tables that hold an interval in each cell."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,15 @@ def means(run: Run, measure: str, group: str | None = None) -> dict[Which, Row]:
         if row["measure"] == measure and row["statistic"] == "mean" and row["group"] == group:
             found.setdefault(Which(row["subject"], row["reference"], row["setting"], row["at"]), row)
     return found
+
+
+def by_number(name: str | None) -> list[int]:
+    """Seeds in order: tables have them as text.
+
+    >>> sorted(["seed 257", "seed 50, number 2", "seed 50"], key=by_number)
+    ['seed 50', 'seed 50, number 2', 'seed 257']
+    """
+    return [int(number) for number in re.findall(r"\d+", name or "")]
 
 
 def of_texts(run: Run, measure: str) -> dict[Which, dict[str, float]]:

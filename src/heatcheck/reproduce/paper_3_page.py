@@ -19,13 +19,14 @@ from heatcheck.reproduce.page import Lines, against, between, heading, joined, l
 from heatcheck.reproduce.paper_3 import CASES, FULL_CASES, LSTM, MLP, MOCK, TABLES, Case
 from heatcheck.reproduce.paper_3_numbers import TABLE_2, TABLE_3, Spread
 from heatcheck.reproduce.paper_3_runs import Attacked, read_attacked
+from heatcheck.verdict.attefa import GAVE_UP
 
 TITLES = {"sst-full": "SST", "agnews": "AG News ¹", "imdb-paper": "IMDB"}
 MODELS = {MLP: "MLP", LSTM: "LSTM"}
 PART = "¹ 7,882 of the paper's 51,000 training texts are here: the row is not comparable."
 AS_PUBLISHED = (
-    "“So” is of AtteFa as published, which the paper's claim is about. Where adversaries gave up (relative 1.00, "
-    "below), that number does not say how faithful attention is."
+    "“So” is of AtteFa as published, which the paper's claim is about. Where adversaries gave up (relative AtteFa, "
+    f"below, {number(GAVE_UP, 2)} or more), that number does not say how faithful attention is."
 )
 DOUBLED = "TVD is the true one; the paper prints half of it, and its numbers are doubled here."
 Runs = Mapping[str, Attacked]  # by the case's name, without "-full"
@@ -123,7 +124,7 @@ def _ours(run: Attacked) -> list[str]:
 
 def context(runs: Runs) -> Lines:
     """Section 6.1: MLPs are more faithful than LSTMs."""
-    yield from heading("data", "paper: MLP − LSTM", "ours: MLP", "LSTM", "MLP − LSTM", "MLP / LSTM", "so")
+    yield from heading("data", "paper: MLP − LSTM", "ours: MLP", "LSTM", "MLP − LSTM", "MLP / LSTM", "so", "gave up")
     for dataset in dict.fromkeys(data for data, _ in TABLE_3):
         mlp, lstm = (runs.get(f"{dataset}-{encoder}") for encoder in (MLP, LSTM))
         if mlp is None or lstm is None:
@@ -133,7 +134,8 @@ def context(runs: Runs) -> Lines:
         times = f"{mlp.drawn[0] / lstm.drawn[0]:.1f}" if lstm.drawn[0] > 0 else "–"
         said = against(difference, 0, "confirmed", "refuted")
         cells = (number(float(x.drawn[0]), 4) for x in (mlp, lstm))
-        yield line(title(dataset), number(printed, 4), *cells, between(difference, digits=4), times, said)
+        gave_up = ", ".join(name for name, run in zip(MODELS.values(), (mlp, lstm), strict=True) if run.gave_up)
+        yield line(title(dataset), number(printed, 4), *cells, between(difference, digits=4), times, said, gave_up)
     yield ""
     which = "AtteFa, on the same texts; [95% interval: texts resampled, seeds by Student's t; of one seed texts alone]."
     yield f"{which} {AS_PUBLISHED}"
@@ -141,11 +143,11 @@ def context(runs: Runs) -> Lines:
 
 def frequency(runs: Runs) -> Lines:
     """Section 6.2: AtteFa falls as informative words become common."""
-    yield from heading("model", "data", "Spearman: paper", "ours", "first − last: paper", "ours", "so")
+    yield from heading("model", "data", "Spearman: paper", "ours", "first − last: paper", "ours", "so", "gave up")
     for encoder, model in MODELS.items():
         here = [name for name in MOCK if f"{name}-{encoder}" in runs]
         if len(here) < 3:
-            yield line(model, *[NOT_YET] * 6)
+            yield line(model, *[NOT_YET] * 7)
             continue
         printed = np.array([TABLE_3[name, encoder].attefa.mean for name in here])
         found = np.stack([runs[f"{name}-{encoder}"].drawn for name in here], axis=1)
@@ -153,7 +155,8 @@ def frequency(runs: Runs) -> Lines:
         said = against(falling, 0, "refuted", "confirmed")
         theirs = (number(float(trend(printed[None])[0]), 2), number(float(printed[0] - printed[-1]), 4))
         ours = (between(falling, digits=2), between(lost, digits=4))
-        yield line(model, ", ".join(map(title, here)), theirs[0], ours[0], theirs[1], ours[1], said)
+        gave_up = ", ".join(title(name) for name in here if runs[f"{name}-{encoder}"].gave_up)
+        yield line(model, ", ".join(map(title, here)), theirs[0], ours[0], theirs[1], ours[1], said, gave_up)
     yield ""
     which = "Spearman's rank correlation of AtteFa with the number of informative words: −1 if it always falls."
     yield f"{which} {AS_PUBLISHED}"

@@ -19,6 +19,7 @@ from heatcheck.measure.resampling import means, over_models
 from heatcheck.models.checkpoint import DESCRIPTION
 from heatcheck.reproduce.page import Finished, read_finished
 from heatcheck.results import ALL_SEEDS
+from heatcheck.verdict.attefa import GAVE_UP
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class Attacked:
 
     def variant(self, name: str) -> Interval | None:
         return self.run.find("attefa", subject="all", reference=ALL_SEEDS, setting=name)
+
+    @property
+    def gave_up(self) -> bool:
+        """Are its adversaries no closer to it than one who has read nothing?"""
+        relative = self.variant("relative")
+        return relative is not None and relative.value >= GAVE_UP
 
     def deviation(self, source: str) -> Interval | None:
         return self.run.find("attefa", statistic="std", subject="all", reference=source, setting="published")

@@ -22,11 +22,11 @@ from heatcheck.data.reading import Reader
 from heatcheck.errors import InputError
 from heatcheck.experiments.explained import usable
 from heatcheck.explain.types import probability_of_prediction
+from heatcheck.method_names import FILE
 from heatcheck.models.compared import ComparedTexts
 from heatcheck.models.protocols import AttentiveClassifier, encoded_tokens
 from heatcheck.models.subject import Subject
 
-FILE = "file:"
 BATCH_SIZE = 32
 Weights = Mapping[str, Float[Tensor, "T"]]  # by text, over its tokens, marks included
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any
 
 from heatcheck.method_names import method_name
@@ -22,7 +21,6 @@ GUIDES = {
     "base": ("This model’s", "This model’s attention"),
     "adversary": ("An adversary’s", "A trained adversary’s attention"),
 }
-FILE = "file:"
 
 
 def section(run: Run) -> Section | None:
@@ -83,8 +81,6 @@ def guide_name(guide: str) -> str:
     >>> guide_name("base"), guide_name("lime(samples=200)"), guide_name("file:/a/b/weights.jsonl")
     ('This model’s attention', 'LIME (samples=200)', 'weights.jsonl')
     """
-    if guide.startswith(FILE):
-        return PurePath(guide.removeprefix(FILE)).name
     return GUIDES[guide][1] if guide in GUIDES else method_name(guide)
 
 

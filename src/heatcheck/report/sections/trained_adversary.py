@@ -16,7 +16,7 @@ from heatcheck.report.plane import curves, kinds, marks
 from heatcheck.report.section import Section, drawing, lead
 from heatcheck.report.series import Series
 from heatcheck.report.source import Row, Run, Variant
-from heatcheck.report.trained import Which, means, models_table, of_texts, strength, with_interval
+from heatcheck.report.trained import Which, by_number, means, models_table, of_texts, strength, with_interval
 from heatcheck.report.visible import for_chart
 from heatcheck.results import ALL_SEEDS
 from heatcheck.verdict.findings import LN2
@@ -119,7 +119,7 @@ def _table(run: Run) -> Markup | None:
             f"{strength(which.at)}{f', {which.setting}' if several else ''}",
             [f1.get((which.setting or "", which.at)), tvds.get(which), row],
         )
-        for which, row in sorted(jsds.items(), key=lambda item: (item[0].setting or "", item[0].at or 0.0))
+        for which, row in sorted(jsds.items(), key=lambda item: (by_number(item[0].setting), item[0].at or 0.0))
     ]
     return models_table(("λ", "F1", "TVD", "JSD"), lines)
 
