@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 import torch
 
-from heatcheck.batch import Batch, Example
+from heatcheck.batch import Batch, Example, rows
 from heatcheck.errors import InputError
 from heatcheck.explain import EXPLAINERS, method
+from heatcheck.explain.gradient import without_padding
 from heatcheck.explain.types import probability_of_prediction
 from heatcheck.models import blackbox
 from heatcheck.models.spec import ModelSpec
 from heatcheck.testing import EXPLAINER_RULES, check_explainer
 from heatcheck.testing.explainer import Case
 from tests.explain.families import family_subject, two_texts_compared
-from tests.tiny import ENCODER_DECODERS, FAMILIES, UNPADDED
+from tests.tiny import ENCODER_DECODERS, FAMILIES, UNPADDED, tiny_subject
 from tests.toys import random_examples, small_model, vocabulary_of
 
 QUICK = {
@@ -91,3 +92,21 @@ def test_company_order_and_padding_change_nothing(name, family):
         EXPLAINER_RULES["invariance"](case)
     assert len(set(batch.mask.sum(1).tolist())) == 2  # one of the texts is padded
     assert float(case.run().scores.abs().amax(1).min()) > 1e-3
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_short_texts_out_of_a_batch_with_a_long_one_fit_the_model(name: str, tmp_path: Any) -> None:
+    """As wide as that, if only by padding: rows are taken in pieces, some of them without the long text."""
+    subject = tiny_subject(tmp_path, max_length=24, windows=True)
+    long = Example("long", "good film . " * 100, 0)
+    (batch,) = subject.batches([*random_examples(30, longest=5, seed=1), long], 31)
+    chosen = method(QUICK.get(name, name))
+    scores = explained(chosen, subject.model, batch)
+    row = rows(batch, torch.tensor([3]))
+    alone = explained(chosen, subject.model, without_padding(row))
+    torch.testing.assert_close(scores[3, : alone.shape[1]], alone[0], atol=1e-5, rtol=1e-3)
+
+
+def explained(chosen: Any, model: Any, batch: Batch) -> torch.Tensor:
+    scalar = probability_of_prediction(model, batch)
+    return chosen.explain(model, batch, scalar, generator=torch.Generator().manual_seed(0)).scores

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, Example, replace_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain import pieces
 from heatcheck.explain.surrogate import (
     KernelShap,
     Lime,
@@ -27,7 +26,7 @@ from heatcheck.explain.surrogate import (
     similarity,
 )
 from heatcheck.explain.types import predicted_probability, probability_of_prediction
-from heatcheck.models import blackbox
+from heatcheck.models import blackbox, pieces
 from heatcheck.models.protocols import Kind
 from tests.edits import join
 from tests.tiny import FAMILIES, tiny_subject

@@ -411,3 +411,24 @@ def test_offsets_are_the_characters_of_each_token(tmp_path):
         piece = texts[int(batch.segments[0, place])][start:end].lower()
         assert token == "[UNK]" or token.removeprefix("##") == piece
     assert batch.words[0].sum() + 3 == batch.mask[0].sum()
+
+
+def test_where_memory_runs_out_fewer_texts_are_read_at_once(tmp_path, monkeypatch):
+    subject = tiny_subject(tmp_path)
+    model, room = subject.model, [10**9]
+    forward = model.network.bert.encoder.forward
+
+    def short_of_memory(hidden, *args, **more):
+        if hidden.shape[0] * hidden.shape[1] > room[0]:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes.")
+        return forward(hidden, *args, **more)
+
+    monkeypatch.setattr(model.network.bert.encoder, "forward", short_of_memory)
+    (batch,) = subject.batches(random_examples(9, longest=6), 9)
+    with torch.no_grad():
+        expected = model.predict(batch)
+        room[0] = 2 * batch.mask.shape[1]
+        torch.testing.assert_close(model.predict(batch), expected)
+        room[0] = 1
+        with pytest.raises(InputError, match=r"Text '\d' \(\d+ tokens\) does not fit into memory on its own"):
+            model.predict(batch)

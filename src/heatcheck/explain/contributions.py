@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch, rows
-from heatcheck.explain.pieces import over_rows
 from heatcheck.explain.types import Explanation, Scalar, missed
+from heatcheck.models.pieces import over_rows
 from heatcheck.models.protocols import Classifier
 
 TOKENS_AT_ONCE = 2048  # all that the way back needs is kept, for the text and for its baseline

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows
 from heatcheck.explain.captums import FromEmbeddings, attributed, plain_kernels
-from heatcheck.explain.pieces import in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar
+from heatcheck.models.pieces import in_pieces, over_rows
 from heatcheck.models.protocols import AttentiveClassifier, Classifier
 from heatcheck.models.readout import readout_only
 

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.explain.types import Scalar
 from heatcheck.models.packed import packed_weights
+from heatcheck.models.pieces import by_length, in_pieces
 from heatcheck.models.protocols import Predictor
 from heatcheck.models.readout import readout_only
 

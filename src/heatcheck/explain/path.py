@@ -23,9 +23,9 @@ from heatcheck.errors import InputError
 from heatcheck.explain.captums import FromEmbeddings, attributed
 from heatcheck.explain.gradient import TOKENS_AT_ONCE, Points, sum_of_slopes, without_padding
 from heatcheck.explain.hiding import emptied
-from heatcheck.explain.pieces import fewer_at_once, in_pieces, over_rows
 from heatcheck.explain.types import Explanation, Scalar, held, missed
 from heatcheck.models.inputs import equally_long, regrouped
+from heatcheck.models.pieces import fewer_at_once, in_pieces, over_rows
 from heatcheck.models.protocols import Classifier
 from heatcheck.models.readout import readout_only
 from heatcheck.randomness import text_seeds

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from heatcheck.batch import Batch
 from heatcheck.explain.hiding import check_hide, explained, run_hidden
-from heatcheck.explain.pieces import in_pieces
 from heatcheck.explain.types import Explanation, Scalar, held
 from heatcheck.measure.distributions import tvd
+from heatcheck.models.pieces import in_pieces
 from heatcheck.models.protocols import Deletions, Predictor, SharesDeletions
 
 

@@ -14,10 +14,10 @@ from torch.nn import functional
 
 from heatcheck.batch import TOKEN_FIELDS, Batch, rows, trim
 from heatcheck.errors import InputError
-from heatcheck.explain.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.entrance import of_texts
 from heatcheck.models.huggingface import HuggingFaceClassifier
 from heatcheck.models.inputs import Windows, equally_long, padding_first, regrouped
+from heatcheck.models.pieces import TOKENS_AT_ONCE, in_pieces
 from heatcheck.models.softmax import Tap as Tap
 
 WEIGHTS_AT_ONCE = 1 << 26  # attention weights that one pass may keep, over all layers and heads: 256 MB

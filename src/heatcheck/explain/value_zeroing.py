@@ -29,11 +29,11 @@ from torch.nn import functional
 
 from heatcheck.batch import Batch, rows
 from heatcheck.explain.attention import of_attended
-from heatcheck.explain.pieces import over_rows
 from heatcheck.explain.tap import Tap, check_layers, inside, per_window, refuse, tappable
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.measure.flow import rollout
 from heatcheck.models.huggingface import HuggingFaceClassifier, eager_attention
+from heatcheck.models.pieces import over_rows
 from heatcheck.models.protocols import AttentiveClassifier, encoded_tokens
 
 NAME = "value_zeroing"

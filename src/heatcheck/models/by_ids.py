@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heatcheck.batch import Batch
 from heatcheck.errors import InputError
 from heatcheck.models.entrance import is_encoder_decoder, of_texts
 from heatcheck.models.inputs import Inputs
@@ -36,9 +35,6 @@ class HuggingFacePredictor(HuggingFaceModel):
             )
         with torch.no_grad():
             check_answer(self, self._run(trial(self)).logits, "told where its tokens stand")
-
-    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
-        return self._logits(self.vectors(batch.token_ids), batch)
 
     def vectors(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T 0"]:
         return torch.zeros(*token_ids.shape, 0, device=token_ids.device)

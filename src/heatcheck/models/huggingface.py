@@ -42,9 +42,6 @@ class HuggingFaceClassifier(HuggingFaceModel):
     def embed(self, batch: Batch) -> Float[Tensor, "B T E"]:
         return self.vectors(batch.token_ids)
 
-    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
-        return self.logits(self.embed(batch), batch)
-
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:
         return self._logits(embeddings, batch)
 

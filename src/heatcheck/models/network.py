@@ -12,7 +12,7 @@ import contextlib
 import inspect
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -23,6 +23,7 @@ from heatcheck.errors import InputError
 from heatcheck.machine import is_out_of_memory
 from heatcheck.models.entrance import end_ids, is_encoder_decoder, of_texts
 from heatcheck.models.inputs import Inputs, Windows, equally_long, regrouped
+from heatcheck.models.pieces import halved
 from heatcheck.models.protocols import Kind, distribution
 from heatcheck.models.tokens import TokenTypes
 
@@ -74,8 +75,14 @@ class HuggingFaceModel(nn.Module, abc.ABC):
     def entered(self, inputs: Inputs) -> AbstractContextManager[dict[str, Tensor]]:
         """Inside, the network reads these texts if it is called with what is given here."""
 
-    @abc.abstractmethod
-    def predict(self, batch: Batch) -> Float[Tensor, "B C"]: ...
+    @final
+    def predict(self, batch: Batch) -> Float[Tensor, "B C"]:
+        """Where nothing is kept for slopes, fewer texts at once take less memory."""
+
+        def logits(some: Batch) -> Float[Tensor, "N C"]:
+            return self._logits(self.vectors(some.token_ids), some)
+
+        return logits(batch) if torch.is_grad_enabled() else halved(logits, batch)
 
     @property
     def left(self) -> bool:
@@ -85,8 +92,9 @@ class HuggingFaceModel(nn.Module, abc.ABC):
         return distribution(self.kind, logits)
 
     def windows(self, batch: Batch) -> Windows | None:
-        longest = int(batch.mask.sum(1).max()) if len(batch) else 0
-        return Windows.of(batch, self.max_length) if longest > self.max_length else None
+        """By the width of the batch: short texts out of one with a long text are as wide, if only by padding."""
+        too_wide = batch.token_ids.shape[1] > self.max_length and len(batch) > 0
+        return Windows.of(batch, self.max_length) if too_wide else None
 
     def inputs(self, vectors: Float[Tensor, "B T E"], batch: Batch, windows: Windows | None) -> Inputs:
         """What the network reads: rows, or the windows of long ones."""

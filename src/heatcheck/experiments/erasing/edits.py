@@ -21,8 +21,8 @@ from torch import Tensor
 from heatcheck.batch import Batch, keep_tokens, replace_tokens, rows, trim
 from heatcheck.experiments.erasing.words import Words
 from heatcheck.explain.hiding import never_empty
-from heatcheck.explain.pieces import by_length, in_pieces
 from heatcheck.models.blackbox import BlackBox
+from heatcheck.models.pieces import by_length, in_pieces
 from heatcheck.models.protocols import Predictor
 
 OPERATORS = ("delete", "mask", "pad", "sample")

@@ -13,11 +13,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heatcheck.batch import Batch, trim
-from heatcheck.explain.pieces import in_pieces
 from heatcheck.models.encoders import masked_mean
 from heatcheck.models.entrance import is_encoder_decoder, last_end
 from heatcheck.models.huggingface import HuggingFaceClassifier, last_states
 from heatcheck.models.inputs import Inputs, regrouped
+from heatcheck.models.pieces import in_pieces
 from heatcheck.models.protocols import AttentiveClassifier, Classifier, Predictor, encoded_tokens
 from heatcheck.models.readout import readout_only
 

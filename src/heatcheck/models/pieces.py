@@ -22,6 +22,12 @@ def in_pieces(function: Callable[[Batch], Tensor], batch: Batch, tokens_at_once:
     return over_rows(lambda index: function(rows(batch, index)), batch, tokens_at_once)
 
 
+def halved(function: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
+    """`function(batch)` as it is, unless that does not fit into memory."""
+    everything = torch.arange(len(batch), device=batch.token_ids.device)
+    return torch.cat(_halving(lambda index: function(rows(batch, index)), batch, everything))
+
+
 def over_rows(
     function: Callable[[Int[Tensor, "M"]], Tensor], batch: Batch, tokens_at_once: int = TOKENS_AT_ONCE
 ) -> Tensor:
