@@ -302,6 +302,26 @@ def edits_the_batch(model, batch, scalar, *, generator=None):
     return found
 
 
+def seeds_everything(model, batch, scalar, *, generator=None):
+    torch.manual_seed(0)
+    return right(model, batch, scalar)
+
+
+def patches_the_class(model, batch, scalar, *, generator=None):
+    type(model.embedding).forward = lambda self, ids: nn.functional.embedding(ids, self.weight)
+    return right(model, batch, scalar)
+
+
+def patches_a_function(model, batch, scalar, *, generator=None):
+    nn.functional.gelu = lambda x: x
+    return right(model, batch, scalar)
+
+
+def stays_deterministic(model, batch, scalar, *, generator=None):
+    torch.use_deterministic_algorithms(True)
+    return right(model, batch, scalar)
+
+
 def stays_without_gradients_after_an_error(model, batch, scalar, *, generator=None):
     torch.set_grad_enabled(False)
     found = right(model, batch, scalar)
@@ -328,6 +348,10 @@ MUTANTS = {
     thaws: ("unchanged", "in train mode, requires_grad of .* changed from False to True"),
     leaves_gradients: ("unchanged", "the gradient of "),
     edits_the_batch: ("unchanged", "the batch's labels changed"),
+    seeds_everything: ("unchanged", "it seeds the global random generator, or draws from it"),
+    patches_the_class: ("unchanged", "the forward method of the class of embedding changed"),
+    patches_a_function: ("unchanged", "the functions of torch.nn.functional changed"),
+    stays_deterministic: ("unchanged", "whether algorithms are deterministic changed from False to True"),
     leaves_a_hook_after_an_error: ("cleanup", "after an error in call 1 of .*, the hooks of embedding changed"),
     leaves_a_patch_after_an_error: ("cleanup", "after an error in call 1 of .*attributes.* changed: 'forward' is new"),
     stays_without_gradients_after_an_error: ("cleanup", "whether gradients are recorded changed from True to False"),
@@ -336,7 +360,10 @@ MUTANTS = {
 
 @pytest.fixture
 def bilstm():
+    embedding, gelu = nn.Embedding.forward, nn.functional.gelu
     yield small_subject(random_examples(5))
+    nn.Embedding.forward, nn.functional.gelu = embedding, gelu
+    torch.use_deterministic_algorithms(False)
     torch.set_grad_enabled(True)
 
 

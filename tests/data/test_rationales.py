@@ -93,6 +93,19 @@ def test_masks_and_spans(tmp_path, kind):
     assert found["c"] == [Span(1, 4, 9)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["-LRB- Effective -RRB- but 1\\/2 .", "( Effective ) but 1/2 .", "( effective ) but 1/2 .", "effective but 1 2"],
+)
+def test_a_tree_belongs_to_its_words_however_they_are_written(tmp_path, text):
+    tree = "(3 (2 -LRB-) (3 (3 Effective) (2 -RRB-)) (2 (2 but) (2 (3 1\\/2) (2 .))))"
+    (tmp_path / "test.txt").write_text(tree, encoding="utf-8")
+    example = Example("1", text, 1)
+    found = read_rationales(tmp_path, "sst", [example])["1"]
+    half = text.split()[text.split().index("but") + 1 :]
+    assert [word.lower() for word in marked(example, found)] == ["effective", *(w for w in half if w != ".")]
+
+
 def test_ssts_words_of_the_sentences_polarity(tmp_path):
     trees = [
         "(3 (3 (3 Effective) (2 but)) (1 (1 too-tepid) (2 biopic)))",

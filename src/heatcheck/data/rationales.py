@@ -252,6 +252,7 @@ def _from_spans(where: str, value: object, text: str) -> list[tuple[int, int]]:
 # SST's trees
 
 _LEAF = re.compile(r"\(([0-4]) ([^()]+)\)")
+_ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
 def tree_notes(path: Path) -> Iterator[Note]:
@@ -262,18 +263,28 @@ def tree_notes(path: Path) -> Iterator[Note]:
     for file in there:
         for number, line in enumerate(read_text(file).split("\n"), start=1):
             if line.strip():
-                yield tree_note(f"{file}, line {number}", line.strip())
+                yield from tree_note(f"{file}, line {number}", line.strip())
 
 
-def tree_note(where: str, tree: str) -> Note:
+def tree_note(where: str, tree: str) -> Iterator[Note]:
+    """For the sentence as paper 1 cleans it, and for the words of the tree as they are, or in lower case."""
     leaves = _LEAF.findall(tree)
     if not re.match(r"\([0-4] ", tree) or not leaves:
         raise InputError(f"{where}: expected a tree such as (3 (2 A) (3 gem)).")
     polarity = _sign(tree[1])
-    words = [(word, _sign(label)) for label, leaf in leaves for word in clean_leaves([leaf]).split()]
-    mask = [int(polarity != 0 and sign == polarity) for _, sign in words]
-    text = " ".join(word for word, _ in words)
-    return Note(where, None, (text,), _marked_spans(where, {"mask": mask}))
+    for written in (lambda leaf: clean_leaves([leaf]), str, _unescaped):
+        words = [(word, _sign(label)) for label, leaf in leaves for word in written(leaf).split()]
+        mask = [int(polarity != 0 and sign == polarity) for _, sign in words]
+        text = " ".join(word for word, _ in words)
+        yield Note(where, None, tuple(dict.fromkeys((text, text.lower()))), _marked_spans(where, {"mask": mask}))
+
+
+def _unescaped(leaf: str) -> str:
+    """
+    >>> _unescaped("-LRB-"), _unescaped("1\\\\/2")
+    ('(', '1/2')
+    """
+    return _ESCAPED.get(leaf, leaf.replace("\\/", "/"))
 
 
 def _sign(label: str) -> int:

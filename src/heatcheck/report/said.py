@@ -55,7 +55,8 @@ def _aggregates(folder: Path) -> Run:
 def _tested(run: Run) -> set[str]:
     erased = {method for variant, rows in run.means.items() if _is_erasure(variant) for method, _ in rows}
     judged = {_subject(finding) for finding in _findings(run)}
-    return (_marks(run).keys() | judged | erased).union(*_pairs(run)) - {results.ALL_METHODS, results.RANDOM}
+    named = (_marks(run).keys() | judged | erased).union(*_pairs(run)) - {results.ALL_METHODS, results.RANDOM}
+    return {name for name in named if not name.startswith(results.REVERSED)}
 
 
 def _pairs(run: Run) -> Pairs:

@@ -176,11 +176,17 @@ def _from_zero(model: Any, batch: Batch, scalar: Scalar) -> Float[Tensor, "B"]:
 
 
 def unchanged(case: Case) -> None:
-    """Weights, modes, requires_grad, attention implementation, hooks and the batch stay as they were: of a model in
-    eval mode, and of one in train mode with half of its parameters frozen."""
+    """Weights, modes, requires_grad, attention implementation, hooks, the batch and the global random generator stay as
+    they were: of a model in eval mode, and but for the last of one in train mode with half of its parameters frozen."""
     found = difference(case.before, state_of(case.model, case.batch))
     if found is not None:
         broken("unchanged", f"after an explanation, {found}.")
+    with torch.random.fork_rng():
+        torch.manual_seed(20_221)
+        before = torch.get_rng_state()
+        case.run()
+        if not torch.equal(before, torch.get_rng_state()):
+            broken("unchanged", "it seeds the global random generator, or draws from it. Draw from `generator`.")
     with _in_another_state(case.model):
         _compare(case, "unchanged", "after an explanation of a model in train mode", case.run)
 

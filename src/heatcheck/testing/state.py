@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from heatcheck.batch import Batch
 from heatcheck.models.protocols import TransformerClassifier
@@ -42,6 +43,8 @@ def state_of(model: Any, batch: Batch) -> State:
         "whether cuDNN is used": torch.backends.cudnn.enabled,
         "whether oneDNN is used": torch.backends.mkldnn.enabled,
         "the default dtype": torch.get_default_dtype(),
+        "whether algorithms are deterministic": torch.are_deterministic_algorithms_enabled(),
+        "the functions of torch.nn.functional": [f for f in vars(functional).values() if callable(f)],
         "the model's attributes": sorted(getattr(model, "__dict__", {})),
     }
     fields = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
@@ -58,6 +61,7 @@ def _facts(module: nn.Module) -> State:
         "the hooks": [list(vars(module).get(kind) or {}) for kind in HOOKS],
         "the attributes": sorted(vars(module)),
         "the class": type(module),
+        "the forward method of the class": type(module).forward,
         "the attention implementation": getattr(getattr(module, "config", None), "_attn_implementation", None),
         "the parameters and buffers": sorted(weights),
     }
