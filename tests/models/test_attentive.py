@@ -6,7 +6,7 @@ import torch
 from heatcheck.batch import Example, rows, trim
 from heatcheck.errors import InputError
 from heatcheck.models.attention import weigh
-from heatcheck.models.protocols import AttentiveClassifier, LinearDecoder
+from heatcheck.models.protocols import AttentiveClassifier, Entered, LinearDecoder
 from heatcheck.models.spec import ATTENTIONS, ENCODERS, WEIGHTINGS, ModelSpec
 from tests.edits import join
 from tests.toys import random_examples, small_model, vocabulary_of
@@ -42,6 +42,26 @@ def test_attention_is_a_distribution_over_the_words_of_the_first_text(encoder, a
     assert (weights[:, 0][~batch.attended] == 0).all()
     torch.testing.assert_close(model.classify(encoded, weights, batch), model.predict(batch))
     torch.testing.assert_close(model.probs(model.predict(batch)).sum(-1), torch.ones(6))
+
+
+@pytest.mark.parametrize("pairing", ["question", "comparison"])
+@pytest.mark.parametrize(("encoder", "attention", "task", "labels"), EVERY)
+def test_slopes_behind_the_entrance_are_those_at_the_embeddings(encoder, attention, task, labels, pairing):
+    """Times the input; what stands at padding takes no part."""
+    if (task, pairing) == ("qa", "comparison"):
+        pytest.skip("answers are not compared")
+    examples = random_examples(7, task, labels=labels)
+    vocabulary = vocabulary_of(examples, labels)
+    spec = ModelSpec(encoder, attention, task, labels, len(vocabulary), embedding_width=12, hidden=8, pairing=pairing)
+    model, batch = spec.build(1).double().eval(), vocabulary.batch(examples)
+    found = []
+    for entered in (model.enter(batch), Entered.at(model.embed(batch), lambda e: model.encode(e, batch))):
+        attended = model.attend(entered.encoded, batch)
+        logits = model.classify(entered.encoded, attended, batch)
+        slopes = torch.autograd.grad(model.probs(logits).max(-1).values.log().sum(), entered.taken)
+        found.append(entered.times_input(slopes) * batch.mask)
+    assert found[0].abs().max() > 1e-4
+    torch.testing.assert_close(found[0], found[1], atol=1e-12, rtol=1e-9)
 
 
 def test_only_candidates_can_be_predicted():

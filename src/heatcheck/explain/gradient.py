@@ -14,7 +14,7 @@ from heatcheck.batch import TOKEN_FIELDS, Batch, rows
 from heatcheck.explain.captums import FromEmbeddings, attributed, plain_kernels
 from heatcheck.explain.types import Explanation, Scalar
 from heatcheck.models.pieces import in_pieces, over_rows
-from heatcheck.models.protocols import AttentiveClassifier, Classifier
+from heatcheck.models.protocols import AttentiveClassifier, Classifier, entered_tokens
 from heatcheck.models.readout import readout_only
 
 # Padded tokens of one pass. Fewer than forwards alone: the way back needs every layer's values, and from about 2,000
@@ -41,14 +41,13 @@ def gradient_and_attention(
     model: AttentiveClassifier, batch: Batch, scalar: Scalar
 ) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B K T"], Float[Tensor, "B C"]]:
     """`gradient` of an attention model, and the attention and logits that its pass computes on the way."""
-    embeddings = model.embed(batch).detach().requires_grad_()
     with torch.enable_grad(), plain_kernels():
-        encoded = model.encode(embeddings, batch)
-        attention = model.attend(encoded, batch).detach()
+        encoded, taken, times_input = entered_tokens(model, batch)
+        with torch.no_grad():
+            attention = model.attend(encoded, batch)
         logits = model.classify(encoded, attention, batch)
-        (slopes,) = torch.autograd.grad(scalar(model, logits, batch).sum(), embeddings)
-    scores = (slopes * embeddings.detach()).sum(-1).abs() * batch.mask
-    return scores, attention, logits.detach()
+        slopes = torch.autograd.grad(scalar(model, logits, batch).sum(), taken)
+    return times_input(slopes).abs() * batch.mask, attention, logits.detach()
 
 
 def gradient_x_input(

@@ -9,7 +9,7 @@ Deviation: the two encoders of a pair share one embedding table.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import final
 
 import torch
@@ -21,7 +21,7 @@ from heatcheck.data.vocabulary import MARKS, PAD, UNKNOWN
 from heatcheck.models.attention import Attention, weigh
 from heatcheck.models.deletion import logits_without_each
 from heatcheck.models.encoders import Encoder, take_tokens
-from heatcheck.models.protocols import Decide, Deletions, Kind, distribution
+from heatcheck.models.protocols import Decide, Deletions, Entered, Kind, distribution
 
 Read = Callable[[Encoder, Tensor | None, Tensor], Tensor]
 """What an encoder makes of the tokens in an order (None: as they stand), and which of these are real."""
@@ -87,6 +87,26 @@ class AttentionModel(nn.Module, abc.ABC):
             return encoder.read(vectors, places if order is None else places.gather(1, order), mask)
 
         return self._encoded(read, batch)
+
+    @final
+    def enter(self, batch: Batch) -> Entered:
+        words, places = torch.unique(batch.token_ids, return_inverse=True)
+        vectors, parts = self.embedding(words).detach(), list[tuple[Entered, Tensor, Tensor]]()
+
+        def read(encoder: Encoder, order: Tensor | None, mask: Tensor) -> Tensor:
+            order = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape) if order is None else order
+            entered = encoder.enter(vectors, places.gather(1, order), mask)
+            parts.append((entered, order, mask))
+            return entered.encoded
+
+        def times_input(slopes: Sequence[Tensor]) -> Float[Tensor, "B T"]:
+            found = slopes[0].new_zeros(batch.mask.shape)
+            for (entered, order, mask), slope in zip(parts, slopes, strict=True):
+                found.scatter_add_(1, order, entered.times_input([slope]) * mask)
+            return found
+
+        encoded = self._encoded(read, batch)
+        return Entered(encoded, tuple(taken for entered, _, _ in parts for taken in entered.taken), times_input)
 
     @final
     def logits(self, embeddings: Float[Tensor, "B T E"], batch: Batch) -> Float[Tensor, "B C"]:

@@ -14,7 +14,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heatcheck.models.recurrence import bidirectional
+from heatcheck.models.protocols import Entered
+from heatcheck.models.recurrence import bidirectional, entered_at_gates
 
 
 class Encoder(nn.Module, abc.ABC):
@@ -32,6 +33,10 @@ class Encoder(nn.Module, abc.ABC):
         """The same from the vectors of the distinct words: `places` says which of them stands where."""
         encoded: Tensor = self(functional.embedding(places, vectors), mask)
         return encoded
+
+    def enter(self, vectors: Float[Tensor, "V E"], places: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Entered:
+        """`read`, so that slopes can be taken."""
+        return Entered.at(functional.embedding(places, vectors), lambda embeddings: self(embeddings, mask))
 
     @abc.abstractmethod
     def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]: ...
@@ -79,6 +84,12 @@ class RecurrentEncoder(Encoder):
             case nn.LSTM() as forwards, nn.LSTM() as backwards if vectors.device.type == "cpu":
                 return bidirectional(forwards, backwards, vectors, places, mask)
         return super().read(vectors, places, mask)
+
+    def enter(self, vectors: Float[Tensor, "V E"], places: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Entered:
+        match self.forwards, self.backwards:
+            case nn.LSTM() as forwards, nn.LSTM() as backwards if vectors.device.type == "cpu":
+                return entered_at_gates(forwards, backwards, vectors, places, mask)
+        return super().enter(vectors, places, mask)
 
     def summary(self, encoded: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B H"]:
         """Last state of each direction: the forward one at the last token, the backward one at the first."""

@@ -8,7 +8,7 @@ token ids), randomisation one that `HasWeights`, gradient methods a `Classifier`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -96,6 +96,35 @@ class ReadsTokens(AttentiveClassifier, Protocol):
 def encoded_tokens(model: AttentiveClassifier, batch: Batch) -> Float[Tensor, "B T H"]:
     """The encoded tokens of texts as they are."""
     return model.read(batch) if isinstance(model, ReadsTokens) else model.encode(model.embed(batch), batch)
+
+
+class Entered(NamedTuple):
+    """Encoded tokens, and where a slope can be taken: at what is linear in the embeddings, but for a constant.
+
+    There Σ_k ∂y/∂x_k · x_k, without the constant, is Σ_d ∂y/∂e_d · e_d; `times_input(slopes)` gives it for each token.
+    """
+
+    encoded: Float[Tensor, "B T H"]
+    taken: tuple[Tensor, ...]
+    times_input: Callable[[Sequence[Tensor]], Float[Tensor, "B T"]]
+
+    @staticmethod
+    def at(embeddings: Float[Tensor, "B T E"], encode: Callable[[Tensor], Tensor]) -> Entered:
+        taken = embeddings.detach().requires_grad_()
+        return Entered(encode(taken), (taken,), lambda slopes: (slopes[0] * taken.detach()).sum(-1))
+
+
+@runtime_checkable
+class EntersTokens(AttentiveClassifier, Protocol):
+    """`enter(batch)` is `Entered.at(embed(batch), encode)`, where there is a shorter way to the same."""
+
+    def enter(self, batch: Batch) -> Entered: ...
+
+
+def entered_tokens(model: AttentiveClassifier, batch: Batch) -> Entered:
+    if isinstance(model, EntersTokens):
+        return model.enter(batch)
+    return Entered.at(model.embed(batch), lambda embeddings: model.encode(embeddings, batch))
 
 
 Decide = Callable[[Float[Tensor, "N B T"]], Float[Tensor, "N B C"]]

@@ -16,6 +16,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from heatcheck.models.protocols import Entered
+
 
 class Schedule(NamedTuple):
     """What is read when: a step reads the next word of the texts that have one, the longest text first. Its R readings,
@@ -74,14 +76,55 @@ def bidirectional(
     mask: Bool[Tensor, "B T"],
 ) -> Float[Tensor, "B T 2h"]:
     """`vectors` are those of the distinct words, `places` says which of them stands where. At padding it is zero."""
-    factors, schedule = tanh_doubled(forwards), Schedule.of(mask)
-    on_inputs, on_states, of_inputs, of_states = zip(forwards.parameters(), backwards.parameters(), strict=True)
-    weights = torch.cat(on_inputs) * factors.repeat(2, 1)
-    bias = (torch.cat(of_inputs) + torch.cat(of_states)) * factors.repeat(2, 1)[:, 0]
-    table = nn.functional.linear(vectors, weights, bias).view(-1, 4 * forwards.hidden_size)  # a row: word, direction
-    words = places.flatten()[schedule.place] * 2 + torch.arange(2)[:, None]
-    found: Tensor = _Reading.apply(table, torch.stack(on_states) * factors, words, schedule)  # type: ignore[no-untyped-call]
+    gates = Gates.of(forwards, backwards, vectors, places, mask)
+    found: Tensor = _Reading.apply(gates.table, gates.hidden, gates.words, gates.schedule)  # type: ignore[no-untyped-call]
     return found
+
+
+def entered_at_gates(
+    forwards: nn.LSTM,
+    backwards: nn.LSTM,
+    vectors: Float[Tensor, "V E"],
+    places: Int[Tensor, "B T"],
+    mask: Bool[Tensor, "B T"],
+) -> Entered:
+    """The same, with slopes at what the gates take from each place: they need not go through the weights back to the
+    embeddings, for gates take what is linear in those."""
+    with torch.no_grad():
+        gates = Gates.of(forwards, backwards, vectors, places, mask)
+        taken = gates.table.index_select(0, gates.words.flatten())
+    taken.requires_grad_()
+    numbers = torch.arange(len(taken)).view_as(gates.words)
+    encoded: Tensor = _Reading.apply(taken, gates.hidden, numbers, gates.schedule)  # type: ignore[no-untyped-call]
+
+    def times_input(slopes: Sequence[Tensor]) -> Float[Tensor, "B T"]:
+        by_reading = (
+            slopes[0] * (taken.detach().view(2, -1, gates.bias.shape[1]) - gates.bias[:, None]).flatten(0, 1)
+        ).sum(-1)
+        found = by_reading.new_zeros(mask.numel()).index_add_(0, gates.schedule.place.flatten(), by_reading)
+        return found.view(mask.shape)
+
+    return Entered(encoded, (taken,), times_input)
+
+
+class Gates(NamedTuple):
+    """What the gates of both directions take from each distinct word, and from the state before."""
+
+    table: Float[Tensor, "V2 4h"]  # a row: word, direction
+    bias: Float[Tensor, "2 4h"]  # a part of each row
+    hidden: Float[Tensor, "2 4h h"]
+    words: Int[Tensor, "2 R"]  # the row of the table for each reading
+    schedule: Schedule
+
+    @staticmethod
+    def of(forwards: nn.LSTM, backwards: nn.LSTM, vectors: Tensor, places: Tensor, mask: Tensor) -> Gates:
+        factors, schedule = tanh_doubled(forwards), Schedule.of(mask)
+        on_inputs, on_states, of_inputs, of_states = zip(forwards.parameters(), backwards.parameters(), strict=True)
+        weights = torch.cat(on_inputs) * factors.repeat(2, 1)
+        bias = (torch.cat(of_inputs) + torch.cat(of_states)) * factors.repeat(2, 1)[:, 0]
+        table = nn.functional.linear(vectors, weights, bias).view(-1, 4 * forwards.hidden_size)
+        words = places.flatten()[schedule.place] * 2 + torch.arange(2)[:, None]
+        return Gates(table, bias.view(2, -1), torch.stack(on_states) * factors, words, schedule)
 
 
 class _Reading(torch.autograd.Function):
@@ -99,6 +142,7 @@ class _Reading(torch.autograd.Function):
         if any(ctx.needs_input_grad):
             ctx.save_for_backward(hidden, words, *steps)
             ctx.schedule, ctx.table_rows = schedule, len(table)
+            ctx.each_once = torch.equal(words.flatten(), torch.arange(len(table)))
         states, (texts, length) = steps.states, schedule.row.shape[1:]
         rows = schedule.row.permute(1, 2, 0) + torch.arange(2) * states.shape[1]
         return states.flatten(0, 1).index_select(0, rows.flatten()).view(texts, length, 2 * states.shape[2])
@@ -113,7 +157,9 @@ class _Reading(torch.autograd.Function):
         on_gates = _unread(by_step.view(*words.shape, hidden.shape[2]), hidden, steps, schedule)
         for_table, for_hidden = ctx.needs_input_grad[:2]
         on_table = on_hidden = None
-        if for_table:
+        if for_table and ctx.each_once:
+            on_table = on_gates.flatten(0, 1)
+        elif for_table:
             sums = on_gates.new_zeros(ctx.table_rows, on_gates.shape[-1])
             on_table = sums.index_add_(0, words.flatten(), on_gates.flatten(0, 1))
         if for_hidden:
