@@ -1,11 +1,17 @@
 """The commands of the tests that train, from words to tables and back, and wrong input."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from heatcheck import cli
 from heatcheck.api import Run
+from heatcheck.company import with_company
+from heatcheck.data.sources import load
+from heatcheck.experiments import EXPERIMENTS
+from heatcheck.experiments.uniform_attention import UniformConfig
+from heatcheck.request import Request
 from heatcheck.settings import trained_configs
 from tests.toys import write_reviews
 
@@ -67,7 +73,27 @@ def test_company_has_the_seeds_that_were_given_or_stays_away(model, tmp_path):
     chosen = description["settings"]["experiments"]
     assert chosen["trained_adversary"]["seeds"] == chosen["seed_variance"]["seeds"] == [1, 2]
     assert "uniform_attention" not in chosen
-    assert "Not in the pictures, as it needs more seeds than were given: uniform_attention." in description["notes"]
+    assert any(note.startswith("Not in the pictures") and "uniform_attention" in note for note in description["notes"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen", "found"),
+    [
+        ({"trained_adversary": (0, 1, 2)}, {"seed_variance": (1, 2)}, ["uniform_attention"]),  # 0 is the model's own
+        ({"trained_adversary": (1, 2, 3)}, {"seed_variance": (1, 2, 3), "uniform_attention": (1, 2, 3)}, []),
+        ({"seed_variance": (4, 5), "trained_adversary": (1, 2, 3)}, {"uniform_attention": (1, 2, 3)}, []),
+        ({"seed_variance": None, "trained_adversary": (1, 2, 3)}, {"uniform_attention": (1, 2, 3)}, []),
+        ({"trained_adversary": None}, {"uniform_attention": UniformConfig().seeds}, []),
+    ],
+)
+def test_whose_seeds_company_has(model, asked, chosen, found):
+    configs = {n: replace(EXPERIMENTS[n].config(), **({} if s is None else {"seeds": s})) for n, s in asked.items()}
+    request = Request(experiments=tuple(asked), configs=configs)
+    made, notes = with_company(request, load(str(model[1])), None)
+    assert {name: made.config(name).seeds for name in chosen} == chosen
+    away = [name for note in notes if note.startswith("Not in") for name in note.rstrip(".").split(": ")[1].split(", ")]
+    assert away == found
+    assert not set(away) & set(made.experiments)
 
 
 @pytest.mark.parametrize(

@@ -51,29 +51,38 @@ def with_company(request: Request, data: Dataset, given: Subject[Any] | None) ->
             asked = tuple(name for name in asked if name != "agreement")  # there is nothing to compare it with
     company = [(*(other for other in EXPERIMENTS[name].beside if served(other)), name) for name in asked]
     experiments = tuple(dict.fromkeys(name for names in company for name in names))
-    found, away = _with_seeds(replace(request, experiments=experiments), asked)
+    own = request.seed if given is None else given.seed
+    found, away = _with_seeds(replace(request, experiments=experiments), asked, own)
     came = [name for name in found.experiments or () if name not in asked]
     notes = [f"{_UNASKED}: {', '.join(came)}."] if came and request.experiments is not None else []
     return found, notes + ([f"{_AWAY}: {', '.join(away)}."] if away else [])
 
 
 _UNASKED = "Not asked for, and run as their numbers belong into the same pictures"
-_AWAY = "Not in the pictures, as it needs more seeds than were given"
+_AWAY = "Not in the pictures, as it needs more seeds than were given, that of the model itself aside"
 
 
-def _with_seeds(request: Request, asked: Sequence[str]) -> tuple[Request, list[str]]:
-    """Company has the seeds that were chosen for the test that it is beside. If they are too few for it, it stays away:
-    more models than were asked for would be trained for the picture's sake."""
-    host = next((name for name in asked if name in request.configs and EXPERIMENTS[name].beside), None)
-    seeds = None if host is None else getattr(request.configs[host], "seeds", None)
-    if host is None or seeds is None or seeds == EXPERIMENTS[host].config().seeds:
-        return request, []
+def _with_seeds(request: Request, asked: Sequence[str], own: int) -> tuple[Request, list[str]]:
+    """Company has the seeds that were chosen for the test that it stands beside, but for the model's own, which would
+    give that model once more. If they are too few, it stays away: more models than were asked for would be trained for
+    the picture's sake."""
     configs, away = dict(request.configs), []
     for name in request.experiments or ():
-        if name not in (*asked, *configs) and EXPERIMENTS[name].models is not None:
+        seeds = _seeds_beside(request, asked, name)
+        if seeds is not None and name not in (*asked, *configs) and EXPERIMENTS[name].models is not None:
             try:
-                configs[name] = replace(request.config(name), seeds=seeds)
+                configs[name] = replace(request.config(name), seeds=tuple(seed for seed in seeds if seed != own))
             except InputError:
                 away.append(name)
     kept = tuple(name for name in request.experiments or () if name not in away)
     return replace(request, configs=configs, experiments=kept), away
+
+
+def _seeds_beside(request: Request, asked: Sequence[str], company: str) -> tuple[int, ...] | None:
+    """Chosen ones; None if they are the usual."""
+    for host in asked:
+        if company in EXPERIMENTS[host].beside:
+            seeds: tuple[int, ...] | None = getattr(request.config(host), "seeds", None)
+            if seeds != getattr(EXPERIMENTS[host].config(), "seeds", None):
+                return seeds
+    return None

@@ -13,7 +13,7 @@ from heatcheck.batch import Example
 from heatcheck.data.vocabulary import END, MARKS, PAD, START, UNKNOWN, build
 from heatcheck.data.words import LONGEST_WORD, WordRules
 
-UNSEEN = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+UNSEEN = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=60)
 WORDS = st.lists(st.sampled_from(["good", "Bad", "it's", "10/10", "日本", "…", "naïve"]), max_size=8).map(" ".join)
 
@@ -35,6 +35,7 @@ def test_offsets_index_the_original_text(tokenizer: str, text: str) -> None:
         ("a\u200bb \u200b c", ["a", "b", "c"]),
         ("\ufeffA \u05e9\u05dc\u200f!", ["a", "\u05e9\u05dc", "!"]),
         ("\u200f \u00ad", []),
+        ("a\u2065b \u0604", ["a", "\u2065", "b", "\u0604"]),
         ("\U0001f469\u200d\U0001f680 ok...\u200b!", ["\U0001f469\u200d\U0001f680", "ok", "...", "!"]),
     ],
 )

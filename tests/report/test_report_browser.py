@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from heatcheck import report, results
+from heatcheck.report.heat import packed
+from heatcheck.report.source import load
 
 from .browser import CUT_LETTERS, CUT_TABLES, Opened, opened_in
 from .sample import EMOJI, EVIL, NASTY, write_sample
@@ -274,6 +276,20 @@ def test_the_strongest_words_are_quoted_and_small_scores_have_digits(browser: sy
         opened.page.locator("#texts .browser summary").click()
         said = [opened.page.locator(f"[data-method={one}] .strongest").text_content() for one in ("lime", "rollout")]
     assert said == ["strongest: “dull” 0.00016, “,” −0.00012", "no word has a score other than 0"]
+
+
+def test_many_words_of_little_weight_are_no_marks(tmp_path: Path) -> None:
+    """In the page each is rounded; what is left for marks is not counted from those."""
+    weights = [0.92, *[0.0002] * 400]
+    starts = list(range(0, 2 * len(weights), 2))
+    about = ([0] * len(weights), list(range(len(weights))), starts, [at + 1 for at in starts], ["x"] * len(weights))
+    rows = [
+        results.ExampleRow("a", "x " * len(weights), None, "no", "yes", 0.9, len(weights), 0.5),
+        results.TokenScores("a", "attefa_adversary", "no", *about, weights),
+    ]
+    results.write_tables(tmp_path, results.tables(rows, results.Origin("data", "model", 0), "explain"))
+    results.write_json(tmp_path / "run.json", {"schema_version": 1})
+    assert len(packed(load(tmp_path), ["a"])["a"]["methods"]["attefa_adversary"]) == 2  # nothing on marks
 
 
 @pytest.mark.parametrize("windows", [False, True])

@@ -52,7 +52,9 @@ class WordRules:
 
 Spans = list[tuple[int, int]]
 # Soft hyphens and marks of direction: nobody sees them, and a word with one is the same word. Joiners spell a word.
-_WITHOUT_MEANING = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_WITHOUT_MEANING = re.compile("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
+
+_SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2"  # of the same kind, and seen
 
 
 @functools.cache
@@ -60,7 +62,9 @@ def _unicode() -> Callable[[str], Spans]:
     """A letter takes what clings to it along, accents, vowel signs, joiners; Python's \\w leaves them out. What has no
     shape is no word by itself."""
     clinging = "".join(re.escape(c) for c in map(chr, range(0x80, 0x1E900)) if clings(c, 0))
-    shapeless = ZERO_WIDTH_SPACE + "".join(c for c in map(chr, range(0x80, 0x1E900)) if unicodedata.category(c) == "Cf")
+    shapeless = "".join(
+        c for c in map(chr, range(0x80, 0x1E900)) if unicodedata.category(c) == "Cf" and c not in _SIGNS
+    )
     letter = rf"(?:[^\W{UNSPACED}][{clinging}]*)"
     word = re.compile(
         rf"[{UNSPACED}][{clinging}]*"  # one letter of a script without spaces: else a text would be one token

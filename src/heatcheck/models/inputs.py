@@ -109,7 +109,7 @@ def window_positions(batch: Batch, row: int, max_length: int) -> Iterator[Int[Te
     stays = real & (batch.special[row] | (batch.segments[row] == PAIR)).cpu()
     moving = (real & ~stays).nonzero().squeeze(1)
     room = max_length - int(stays.sum())
-    if room < 1:
+    if room < 0 or (room < 1 and len(moving)):
         raise InputError(
             f"Text {batch.example_ids[row]!r}: its second text alone fills the model's {max_length} tokens. Shorten it."
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from heatcheck.method_names import are_weights, is_adversary, method_name
+from heatcheck.method_names import method_name
 from heatcheck.report import heat
 from heatcheck.report.measures import measure
 from heatcheck.report.series import Series, all_series
@@ -46,8 +46,6 @@ def payload(run: Run, examples: Sequence[str], charts: dict[str, Any], own: Sequ
     methods = sorted({method for entry in entries.values() for method in entry["methods"]})
     signed = heat.signed_methods(run)
     series = [*all_series(run), *own]
-    # An adversary may look at nothing but marks like [CLS]: its words must not glow. In windows weights add up to more.
-    beside_marks = any(map(is_adversary, methods)) and not run.part("model").get("windows")
     return {
         "classes": [for_chart(name) for name in run.classes],
         "panels": [
@@ -58,13 +56,7 @@ def payload(run: Run, examples: Sequence[str], charts: dict[str, Any], own: Sequ
         "texts": _columns(run, [run.by_id[example] for example in examples]),
         "heat": [entries.get(example) for example in examples],
         "methods": [
-            {
-                "id": method,
-                "name": method_name(method),
-                "signed": method in signed,
-                "beside_marks": beside_marks and are_weights(method),
-            }
-            for method in _ordered(methods)
+            {"id": method, "name": method_name(method), "signed": method in signed} for method in _ordered(methods)
         ],
         "series": [_series(one, examples) for one in series],
         "charts": charts,

@@ -54,9 +54,8 @@ function segment(text, spans, take, largest, scale) {
 
 function heatmap(index, method) {
   const { spans, methods } = DATA.heat[index];
-  const [largest, packed] = methods[method];
+  const [largest, packed, onMarks = 0] = methods[method];
   const all = shares(packed);
-  const onMarks = METHODS[method].beside_marks ? shareOfMarks(all, largest) : 0;
   const scale = Math.max(largest, onMarks) || 1;
   const ranked = [];
   let number = 0;
@@ -71,14 +70,6 @@ function heatmap(index, method) {
   return element("div", { class: "method", "data-method": method },
     element("div", { class: "method-name" }, METHODS[method].name),
     element("div", {}, ...blocks, strongest(ranked, largest, onMarks)));
-}
-
-// What words leave of attention is on marks like [CLS]. Less than that is rounding.
-const LEAST_ON_MARKS = 0.005;
-
-function shareOfMarks(all, largest) {
-  const onWords = all.reduce((sum, share) => sum + (share ?? 0) * largest, 0);
-  return 1 - onWords < LEAST_ON_MARKS ? 0 : 1 - onWords;
 }
 
 function strongest(ranked, largest, onMarks) {

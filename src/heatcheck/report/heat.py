@@ -1,27 +1,30 @@
 """Token scores packed for the page: two characters each, scaled by the largest of their text.
 
 The pieces of a word are shown as one word, and their scores add up. A text's entry is {"spans": [[gap, length, gap,
-length ...] for each segment], "methods": {name: [largest, packed]}}: gaps and lengths count code points; `packed` runs
-over the spans of all segments and holds, to base 64, a number from 1 to 4095 where 2048 means 0, 4095 the largest score
-and 1 its negative; 0 means that the method has no score there.
+length ...] for each segment], "methods": {name: [largest, packed, on marks]}}: gaps and lengths count code points;
+`packed` runs over the spans of all segments and holds, to base 64, a number from 1 to 4095 where 2048 means 0, 4095 the
+largest score and 1 its negative; 0 means that the method has no score there. What words leave of attention is on marks
+like [CLS]; it stands there in runs of trained adversaries, which may look at nothing else: their words must not glow.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heatcheck.method_names import are_weights, is_adversary
 from heatcheck.report.source import TOKEN_COLUMNS, Run
 from heatcheck.scripts import unspaced
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MIDDLE = 2048
+LEAST_ON_MARKS = 0.005  # less is rounding
 NO_WORD = -1
 
 Span = tuple[int, int, int]
@@ -33,7 +36,24 @@ def packed(run: Run, examples: Sequence[str]) -> dict[str, dict[str, Any]]:
     words = pc.fill_null(wanted["word"], NO_WORD)
     wanted = wanted.set_column(wanted.column_names.index("word"), "word", words)
     rows = sorted(_distinct(wanted.drop_null()))
-    return {example: _entry(run, example, group) for example, group in groupby(rows, key=lambda row: row[0])}
+    beside_marks = weights_beside_marks(run)
+    return {
+        example: _entry(run, example, group, beside_marks) for example, group in groupby(rows, key=lambda row: row[0])
+    }
+
+
+def weights_beside_marks(run: Run) -> set[str]:
+    """The methods whose scores are attention weights, where a trained adversary is among them. In windows, weights add
+    up to more than 1."""
+    methods = run.tokens["method"].unique().to_pylist()
+    if run.part("model").get("windows") or not any(map(is_adversary, methods)):
+        return set()
+    return set(filter(are_weights, methods))
+
+
+def on_marks(scores: Iterable[float]) -> float:
+    left = 1 - math.fsum(scores)
+    return round(left, 4) if left >= LEAST_ON_MARKS else 0.0
 
 
 def signed_methods(run: Run) -> set[str]:
@@ -50,18 +70,24 @@ def _distinct(table: pa.Table) -> list[tuple[Any, ...]]:
     return list(found.values())
 
 
-def _entry(run: Run, example: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+def _entry(run: Run, example: str, rows: Iterable[tuple[Any, ...]], beside_marks: Collection[str]) -> dict[str, Any]:
     row = run.by_id[example]
     texts = [row["text"] or "", row["pair"] or ""]
     scores: dict[str, list[tuple[Span, float]]] = {}
+    weights: dict[str, list[float]] = {}
     word_of: dict[Span, int] = {}
     for _, segment, start, end, _, method, word, score in rows:
+        if method in beside_marks:
+            weights.setdefault(method, []).append(score)
         if segment in (0, 1) and math.isfinite(score) and 0 <= start < end <= len(texts[segment]):
             span = (segment, start, end)
             scores.setdefault(method, []).append((span, score))
             word_of[span] = max(word, word_of.get(span, NO_WORD))
     spans = _words(word_of, texts)
     methods = {method: _method(spans, pairs) for method, pairs in scores.items()}
+    for method, found in weights.items():
+        if method in methods and (left := on_marks(found)):
+            methods[method].append(left)
     return {"spans": [_gaps(spans, segment) for segment in (0, 1)], "methods": methods}
 
 

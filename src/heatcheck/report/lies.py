@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow.compute as pc
 
 from heatcheck.report.figures import count, figure
+from heatcheck.report.heat import on_marks, weights_beside_marks
 from heatcheck.report.markup import Markup, join, tag
 from heatcheck.report.section import drawing
 from heatcheck.report.source import Run
 from heatcheck.report.telling import FEWEST_TOKENS, HOW_MANY
 
 SAME_OUTPUT = 0.1  # TVD: beyond it the adversary says something else, and its heatmap is no alternative
-ALL = 0.995  # of the weights; less is more than rounding
 ELSEWHERE = 0.1  # JSD: below it the adversary looks at the same words
 
 
@@ -40,14 +40,15 @@ def lies(
     if not texts:
         return None
     overall = {"jsd": fmean(distances.values()), "tvd": fmean(changes.values())}
-    on_marks = any(_on_words(run, methods[-1], text["id"]) < ALL for text in texts)
-    return {"methods": list(methods), "texts": texts, "overall": overall, "on_marks": on_marks}
+    beside = methods[-1] in weights_beside_marks(run)
+    looked_at_marks = beside and any(on_marks(_weights(run, methods[-1], text["id"])) for text in texts)
+    return {"methods": list(methods), "texts": texts, "overall": overall, "on_marks": looked_at_marks}
 
 
-def _on_words(run: Run, method: str, example: str) -> float:
-    """What the words of a text have of the method's weights; marks like [CLS] have the rest."""
+def _weights(run: Run, method: str, example: str) -> list[float]:
     own = pc.and_(pc.equal(run.tokens["method"], method), pc.equal(run.tokens["example_id"], example))
-    return float(pc.sum(run.tokens.filter(own)["score"]).as_py() or 0.0)
+    found: list[float] = run.tokens.filter(own)["score"].to_pylist()
+    return found
 
 
 def lies_part(found: dict[str, Any] | None, name: str, who: str, but: str | None = None) -> Markup | None:
