@@ -385,17 +385,21 @@ def test_small_pieces_and_a_lack_of_memory_change_nothing(monkeypatch, name):
     batch = vocabulary.batch(examples)
     explain = lambda: METHODS[name](model, batch, predicted_probability, generator=generator()).scores  # noqa: E731
     whole = explain()
-    encode, sizes = type(model).encode, []
+    sizes = []
 
-    def cramped(self, embeddings, some):
-        if len(some) > 2:
-            raise RuntimeError("CUDA out of memory.")
-        sizes.append(len(some))
-        return encode(self, embeddings, some)
+    def cramped(read):
+        def read_few(*given):
+            if len(given[-1]) > 2:
+                raise RuntimeError("CUDA out of memory.")
+            sizes.append(len(given[-1]))
+            return read(*given)
+
+        return read_few
 
     with monkeypatch.context() as patch:
         scalar = probability_of_prediction(model, batch)
-        patch.setattr(type(model), "encode", cramped)
+        for read in ("encode", "enter"):
+            patch.setattr(type(model), read, cramped(getattr(type(model), read)))
         found = METHODS[name](model, batch, scalar, generator=generator()).scores
     torch.testing.assert_close(found, whole, atol=1e-6, rtol=1e-4)
     assert set(sizes) == {1, 2}
