@@ -34,7 +34,7 @@ from tests.tiny import (
     tiny_subject,
     tiny_tokenizer,
 )
-from tests.toys import random_examples
+from tests.toys import WORDS, random_examples
 
 
 @pytest.fixture(params=FAMILIES)
@@ -432,3 +432,13 @@ def test_where_memory_runs_out_fewer_texts_are_read_at_once(tmp_path, monkeypatc
         room[0] = 1
         with pytest.raises(InputError, match=r"Text '\d' \(\d+ tokens\) does not fit into memory on its own"):
             model.predict(batch)
+
+
+def test_an_empty_text_beside_a_second_that_fills_the_model_needs_no_window_of_its_own(tmp_path):
+    subject = tiny_subject(tmp_path, max_length=7, windows=True)
+    full = Example("full", "", 0, " ".join(WORDS[:4]))
+    (batch,) = subject.batches([full, Example("long", " ".join(WORDS[:4] * 3), 0)], 2)
+    alone = rows(batch, torch.tensor([batch.example_ids.index("full")]))
+    assert int(alone.mask.sum()) == 7 < alone.mask.shape[1]
+    with torch.no_grad():
+        torch.testing.assert_close(subject.model.predict(alone), subject.model.predict(trim(alone)))
